@@ -21,7 +21,6 @@ import numpy as np
 from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers.base import Task
-from optree.solvers.kernels.bitset import narrowest
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
@@ -52,7 +51,8 @@ def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tupl
     weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
     by_group = np.array([-(-grid.fine * s * s // w) for w, s in zip(weight.tolist(), total.tolist(), strict=True)])
     check()
-    kind = np.dtype(f"u{narrowest(max(int(weight.sum()), int(np.abs(total).sum()))).itemsize}")
+    least = np.int32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.int64
+    kind = np.dtype(f"u{np.dtype(least).itemsize}")  # of 32 bits at least: a vector of float32 has as many
     data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
     square, heavy = np.zeros(data.group.size, np.int64), data.digits - int(weight.max()).bit_length()
     of_weights = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
@@ -72,7 +72,7 @@ def regress(task: Task, deepening: bool) -> Outcome:
     if levels == 0 or splits == 0 or task.loss(leaf) == 0:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0})
     splits = NO_LIMIT if splits is None else normal_splits(levels, splits)
-    search = Search(data, Rules(1, penalty, levels, splits), numbers)
+    search = Search(data, Rules(1, penalty, levels, splits), numbers, int(problem.weights.sum()))
     offset = certain + penalty * (task.objective.penalty == "leaf")
     status = search.solve(task.clock, lambda *costs: task.trace.add(*(c + offset for c in costs)), deepening)
     tree = leaf if search.incumbent is None else search.tree(problem, search.incumbent)

@@ -1,13 +1,21 @@
-"""Gains of all trees of two levels, in vectors of columns: the pairs of a support are counted, and not stored.
+"""Gains of all trees of two levels, in vectors of columns.
 
-The support is a child of a node. Its pairs are counted within the node's own words, and the pairs of the other child
-are the node's minus these. Symbols: ``squares.py``; words and runs: ``pair_counts.py``.
+Symbols: ``squares.py``; words, runs and ``width``: ``pair_counts.py``.
 
-**Statement.** The four leaves of an unordered pair of columns i and j serve four trees: root j with a split on i in
-child 1 or in child 0, and root i with a split on j in either child.
+**P1, pairs. Statement.** The four leaves of an unordered pair of columns i and j serve four trees: root j with a split
+on i in child 1 or in child 0, and root i with a split on j in either child.
 **Proof.** Root j has the leaves (i = 1, j = 1) and (i = 0, j = 1) in child 1. Root i has (i = 1, j = 1) and (i = 1,
 j = 0) there. Child 0 has the other two leaves each time.
-**Used in** `pair_gains`: each pair is counted once, and takes four divisions for each of the two supports.
+**Used in** `_build`: each pair is counted once and has four gains.
+
+**P2, near gains. Statement.** Let A be a sum of two near gains, in units of cost, and G the sum of the two gains. Then
+A * (1 - 2^-18) - 2 <= G <= A * (1 + 2^-18).
+**Proof.** A near gain is S^2 / W in float32, whose operations have a relative error of u = 2^-24. S and W are rounded
+once each. The four reciprocals of a pair follow from one division: 1 / a = bcd / abcd. By the longest way a near gain
+has 18 roundings, and their sum one more: the relative error is below 20 u (1 + 20 u) < 2^-19. The float64 operations of
+a gain have 2^-50 at most, and each of the two gains is rounded down by less than 1. ``scale``, a power of two, keeps
+abcd between 2^-126 and 2^126 for weights below 2^51.
+**Used in** `near_gains`, and in ``squares.square_costs``: nearly all columns need no gain.
 """
 
 from __future__ import annotations
@@ -16,18 +24,19 @@ import numpy as np
 from numba import config
 
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
+from optree.solvers.kernels.vector_code import VectorCode
 from optree.solvers.murtree.fast.pair_counts import TILE, PairCode
 
-DOUBLE = ir.DoubleType()
 _N, _F = types.int64, types.float64
 
 
-class GainCode(PairCode):
-    """A builder of code for gains in float64: ``lanes`` numbers side by side, as many as a vector of counts has."""
+class GainCode(VectorCode):
+    """A builder of code for gains of ``lanes`` leaves, in float64, or near gains in float32."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.real = ir.VectorType(DOUBLE, self.lanes)
+    def __init__(self, builder, kind, near):
+        super().__init__(builder, kind, 512 // kind.bitwidth)
+        self.near, self.single = near, ir.FloatType() if near else ir.DoubleType()
+        self.real, self.align = ir.VectorType(self.single, self.lanes), 4 if near else 8
 
     def reals(self, value):
         """Return a number in all lanes: a constant, or a value of the code."""
@@ -38,130 +47,210 @@ class GainCode(PairCode):
         return self.builder.shuffle_vector(one, ir.Constant(self.real, ir.Undefined), first)
 
     def at(self, pointer, *indices):
-        """Return the address of a vector in an array of float64."""
+        """Return the address of a vector of real numbers."""
         return self.builder.bitcast(self.place(pointer, indices), self.real.as_pointer())
 
     def put(self, value, pointer, *indices):
-        """Store a vector in an array of float64."""
-        self.builder.store(value, self.at(pointer, *indices), align=8)
+        """Store a vector of real numbers."""
+        self.builder.store(value, self.at(pointer, *indices), align=self.align)
 
     def greater(self, one, other):
-        """Return the maximum lane by lane."""
+        """Return the maximum, lane by lane."""
         return self.builder.select(self.builder.fcmp_ordered(">", one, other), one, other)
 
     def raise_to(self, pointer, value):
         """Replace a vector by the maximum of itself and another."""
-        self.builder.store(self.greater(self.builder.load(pointer, align=8), value), pointer, align=8)
+        self.builder.store(
+            self.greater(self.builder.load(pointer, align=self.align), value), pointer, align=self.align
+        )
 
-    def floats(self, *values):
-        """Return whole numbers as float64, vectors or single numbers."""
-        kind = self.real if isinstance(values[0].type, ir.VectorType) else DOUBLE
-        return [self.builder.sitofp(value, kind) for value in values]
+    def floats(self, weight, total):
+        """Return a weight and a sum as real numbers, in vectors or not."""
+        kind = self.real if isinstance(weight.type, ir.VectorType) else self.single
+        return self.builder.sitofp(weight, kind), self.builder.sitofp(total, kind)
 
-    def gain(self, weight, total, factor):
-        """Return the gain of a leaf: see `squares.gain`."""
-        ratio = self.builder.fdiv(self.builder.fmul(total, total), self.greater(weight, self.reals(1.0)))
-        name = f"llvm.floor.v{self.lanes}f64"
-        floor = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(self.real, [self.real]), name)
-        return self.builder.call(floor, [self.builder.fmul(ratio, factor)])
+    def less(self, one, other):
+        """Return the differences of weights and of sums."""
+        return tuple(self.builder.fsub(*pair) for pair in zip(one, other, strict=True))
+
+    def gains(self, leaves, factor):
+        """Return the gains of leaves, pairs of a weight and a sum; the near gains of four leaves, over ``factor``."""
+        builder = self.builder
+        weights = [self.greater(weight, self.reals(1.0)) for weight, _ in leaves]
+        squares = [builder.fmul(total, total) for _, total in leaves]
+        if self.near:
+            a, b, c, d = (builder.fmul(weight, factor) for weight in weights)
+            ab, cd = builder.fmul(a, b), builder.fmul(c, d)
+            inverse = builder.fdiv(self.reals(1.0), builder.fmul(ab, cd))
+            of_ab, of_cd = builder.fmul(inverse, cd), builder.fmul(inverse, ab)
+            others = (of_ab, b), (of_ab, a), (of_cd, d), (of_cd, c)
+            return [builder.fmul(x, builder.fmul(*pair)) for x, pair in zip(squares, others, strict=True)]
+        name, kind = f"llvm.floor.v{self.lanes}f64", ir.FunctionType(self.real, [self.real])
+        floor = cgutils.get_or_insert_function(builder.module, kind, name)
+        ratios = [builder.fdiv(x, weight) for x, weight in zip(squares, weights, strict=True)]
+        return [builder.call(floor, [builder.fmul(ratio, factor)]) for ratio in ratios]
 
 
-def _subtract(builder, one, other):
-    """Return the differences of weights and sums."""
-    return tuple(builder.fsub(*pair) for pair in zip(one, other, strict=True))
+def _build(code, width, columns, factor, singles, pairs, roots, target):
+    """Build the loops over the pairs of columns, for one support or for two.
+
+    ``singles(j)`` and ``singles(block, vector=True)`` return weights and sums of single columns for each support, and
+    ``pairs(first, block)`` of all pairs of a tile and a block.
+    """
+    builder, number, lanes = code.builder, code.number, code.number(code.lanes)
+    whole = [[code.reals(value) for value in sums] for sums in singles(number(0))]
+    rows = 2 * len(whole)
+
+    def row(m):
+        return builder.mul(width, number(m))
+
+    def root(i, m):
+        return code.at(roots, builder.mul(builder.add(builder.mul(i, number(rows)), number(m)), lanes))
+
+    with code.range(columns) as (i, _):
+        for m in range(rows):
+            builder.store(code.reals(-1.0), root(i, m), align=code.align)
+    with code.range(columns, lanes) as (block, _):
+        of_j = singles(block, vector=True)
+        if not code.near:
+            for m, leaf in enumerate((code.less(whole[0], of_j[0]), of_j[0])):
+                code.put(*code.gains([leaf], factor), target, block, row(rows + m))
+        highest = [cgutils.alloca_once(builder, code.real) for _ in range(rows)]
+        for variable in highest:
+            builder.store(code.reals(-1.0), variable)
+        end = builder.add(block, lanes)
+        end = builder.select(builder.icmp_signed("<", end, columns), end, columns)
+        with code.range(end, TILE) as (first, _):
+            for n, supports in enumerate(pairs(first, block)):
+                i = builder.add(first, number(n))
+                for c, (ij, of_i) in enumerate(zip(supports, singles(i), strict=True)):
+                    every_i = [code.reals(value) for value in of_i]
+                    only_i, only_j = code.less(every_i, ij), code.less(of_j[c], ij)
+                    neither = code.less(code.less(whole[c], every_i), only_j)
+                    g11, g10, g01, g00 = code.gains([ij, only_i, only_j, neither], factor)
+                    code.raise_to(highest[2 * c], builder.fadd(g10, g00))
+                    code.raise_to(highest[2 * c + 1], builder.fadd(g11, g01))
+                    code.raise_to(root(i, 2 * c), builder.fadd(g01, g00))
+                    code.raise_to(root(i, 2 * c + 1), builder.fadd(g11, g10))
+        for m, variable in enumerate(highest):
+            code.put(builder.load(variable), target, block, row(m))
+    kind = ir.FunctionType(code.single, [code.real])
+    name = f"llvm.vector.reduce.fmax.v{code.lanes}f{32 if code.near else 64}"
+    reduce = cgutils.get_or_insert_function(builder.module, kind, name)
+    with code.range(columns) as (i, _):
+        for m in range(rows):
+            found = builder.call(reduce, [builder.load(root(i, m), align=code.align)], fastmath=("nnan",))
+            at = code.place(target, [row(m), i])
+            builder.store(code.greater(found, builder.load(at)), at)
 
 
 @intrinsic
-def _pair_gains(
-    typing_context, bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, factor, best, out
-):
+def _node_gains(typing_context, width, columns, node, stride, factor, roots, out):
     def codegen(context, builder, signature, args):
-        array, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, factor, best_, out_ = args
-        code = GainCode(context, builder, (bits, runs), array, width, runs_, digits, ir.Constant(ir.IntType(64), 3))
-        within = code.arrays(context, (place, mask), listed)
-        single, pairs, roots, target = code.arrays(context, (own, node, best, out), (own_, node_, best_, out_))
-        factors = code.reals(factor)
-        parts = [(0, builder.add)], [(1, builder.add), (2, builder.sub)]  # classes of weights and of sums
-        parts = [[(code.number(k), combine) for k, combine in part] for part in parts]
+        width, columns, array, stride, factor, *tables = args
+        code = GainCode(builder, node.dtype, near=False)
+        counts, *tables = code.arrays(context, (node, roots, out), (array, *tables))
 
-        def both(support, every):
-            """Return the sums of the support and of the rest of the node."""
-            rest = [builder.sub(*pair) for pair in zip(every, support, strict=True)]
-            return [code.floats(*support), code.floats(*rest)]
+        def load(*indices):
+            return [code.floats(code.load(counts, *indices), code.load(counts, stride, *indices))]
 
-        def singles(*indices):
-            """Return weight and sum of single columns: scalars of the support and of the node."""
-            tables = (single, width), (pairs, stride)
-            return [
-                [builder.load(code.place(table, [*indices, *second])) for second in ((), (step,))]
-                for table, step in tables
-            ]
+        def singles(j, vector=False):
+            if vector:
+                return load(j)
+            return [code.floats(*(builder.load(code.place(counts, [j, *step])) for step in ((), (stride,))))]
 
-        zero = code.number(0)
-        whole = [[code.reals(value) for value in sums] for sums in both(*singles(zero))]
-        with code.range(columns, code.lanes) as (block, _):
-            support = [code.load(single, block), code.load(single, width, block)]
-            of_j = both(support, [code.load(pairs, block), code.load(pairs, stride, block)])
-            for c in range(2):
-                for m, leaf in enumerate((_subtract(builder, whole[c], of_j[c]), of_j[c])):
-                    code.put(code.gain(*leaf, factors), target, block, builder.mul(width, code.number(4 + 2 * c + m)))
-            highest = [cgutils.alloca_once(builder, code.real) for _ in range(4)]
-            for variable in highest:
-                builder.store(code.reals(-1.0), variable)
-            end = builder.add(block, code.number(code.lanes))
-            end = builder.select(builder.icmp_signed("<", end, columns), end, columns)
-            with code.range(end, TILE) as (first, _):
-                counts = [
-                    code.count(first, block, part, within=within, first=start)
-                    for part, start in zip(parts, (heavy, zero), strict=True)
-                ]
-                for n, pair in enumerate(zip(*counts, strict=True)):
-                    i = builder.add(first, code.number(n))
-                    row = builder.mul(i, width)
-                    every = [code.load(pairs, row, block), code.load(pairs, stride, row, block)]
-                    of_i = both(*singles(i))
-                    for c, ij in enumerate(both(pair, every)):
-                        i_all = [code.reals(value) for value in of_i[c]]
-                        only_i, only_j = _subtract(builder, i_all, ij), _subtract(builder, of_j[c], ij)
-                        neither = _subtract(builder, _subtract(builder, whole[c], i_all), only_j)
-                        g11, g10, g01, g00 = (code.gain(*leaf, factors) for leaf in (ij, only_i, only_j, neither))
-                        code.raise_to(highest[2 * c], builder.fadd(g10, g00))
-                        code.raise_to(highest[2 * c + 1], builder.fadd(g11, g01))
-                        at = builder.mul(builder.add(builder.mul(i, code.number(4)), code.number(2 * c)), code.number(code.lanes))
-                        code.raise_to(code.at(roots, at), builder.fadd(g01, g00))
-                        code.raise_to(code.at(roots, at, code.number(code.lanes)), builder.fadd(g11, g10))
-            for m, variable in enumerate(highest):
-                code.put(builder.load(variable), target, block, builder.mul(width, code.number(m)))
-        kind = ir.FunctionType(DOUBLE, [code.real])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fmax.v{code.lanes}f64")
-        with code.range(columns) as (i, _):
-            for m in range(4):
-                at = builder.mul(builder.add(builder.mul(i, code.number(4)), code.number(m)), code.number(code.lanes))
-                found = builder.call(reduce, [builder.load(code.at(roots, at), align=8)], fastmath=("nnan",))
-                place_ = code.place(target, [builder.mul(width, code.number(m)), i])
-                known = builder.load(place_)
-                builder.store(builder.select(builder.fcmp_ordered(">", found, known), found, known), place_)
+        def pairs(first, block):
+            return [load(builder.mul(builder.add(first, code.number(n)), width), block) for n in range(TILE)]
+
+        _build(code, width, columns, code.reals(factor), singles, pairs, *tables)
         return context.get_dummy_value()
 
-    return types.void(bits, _N, _N, runs, _N, place, mask, _N, own, node, _N, _F, best, out), codegen
+    return types.void(_N, _N, node, _N, _F, roots, out), codegen
+
+
+@intrinsic
+def _near_gains(
+    typing_context, bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
+):
+    def codegen(context, builder, signature, args):
+        array, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, scale, counts_, roots_, out_ = args
+        code = GainCode(builder, bits.dtype, near=True)
+        counter = PairCode(context, builder, (bits, runs), array, width, runs_, digits, code.number(3))
+        listed = code.arrays(context, (place, mask), listed)
+        single, every, counted, *tables = code.arrays(
+            context, (own, node, counts, roots, out), (own_, node_, counts_, roots_, out_)
+        )
+        parts = ([(code.number(0), builder.add)], heavy), ([(code.number(1), builder.add), (code.number(2), builder.sub)], 0)
+
+        def both(support, whole):
+            """Return the sums of the support and of the rest of the node."""
+            rest = [builder.sub(*pair) for pair in zip(whole, support, strict=True)]
+            return code.floats(*support), code.floats(*rest)
+
+        def singles(j, vector=False):
+            def load(pointer, *indices):
+                return code.load(pointer, *indices) if vector else builder.load(code.place(pointer, indices))
+
+            return both([load(single, j), load(single, j, width)], [load(every, j), load(every, j, stride)])
+
+        def pairs(first, block):
+            found = [counter.count(first, block, signs, within=listed, first=start) for signs, start in parts]
+            for n, support in enumerate(zip(*found, strict=True)):
+                row = builder.mul(builder.add(first, code.number(n)), width)
+                code.store(support[0], counted, row, block)
+                code.store(support[1], counted, stride, row, block)
+                yield both(support, [code.load(every, row, block), code.load(every, stride, row, block)])
+
+        scale = code.reals(builder.fptrunc(scale, code.single))
+        _build(code, width, columns, scale, singles, pairs, *tables)
+        return context.get_dummy_value()
+
+    numbers = place, mask, _N, own, node, _N, _F, counts, roots, out
+    return types.void(bits, _N, _N, runs, _N, *numbers), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
-    def pair_gains(bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, factor, best, out):
-        """Find the highest gains of both children of each root column, in a support and in the rest of a node.
+    def _leaves(pairs, columns):
+        """Return the four tables of the leaves of pairs, by (i, j), given the table of (1, 1); i is the first index."""
+        j, i = pairs[0][None, :], pairs[0][:, None]
+        return pairs, i - pairs, j - pairs, pairs[0, 0] - i - j + pairs
 
-        place, mask, runs : the words of ``bits`` with rows of the support, and these rows (`list_child`). The first
-        digit of a weight is ``heavy``.
-        ``own[k * width + j]`` is the weight (k = 0) or the sum (k = 1) of column j in the support, and
-        ``node[k * stride + i * width + j]`` of columns i and j in the node. ``columns`` is a multiple of TILE.
+    def _highest(gains, rows):
+        """Write the highest sums of two gains of each root: child 0, child 1."""
+        g11, g10, g01, g00 = gains
+        rows[0], rows[1] = (g10 + g00).max(axis=0), (g11 + g01).max(axis=0)
 
-        Row m of ``out``, at ``out[m * width + j]``, is for root j: 2 * c + child, the highest gain of the child with one
-        more split, in the support (c = 0) or in the rest (c = 1); 4 + 2 * c + child, the gain of the child as a leaf.
-        ``best`` : float64[4 * columns * lanes], scratch, filled with -1.
+    def node_gains(width, columns, node, stride, factor, roots, out):
+        """Find the highest gains of both children of each root column in a node.
+
+        ``node[k * stride + i * width + j]`` is the weight (k = 0) or the sum (k = 1) of columns i and j; ``columns`` is
+        a multiple of TILE. Row m of ``out``, at ``out[m * width + j]``, is for root j: 0 and 1, the highest gain of child
+        0 and 1 with one more split; 2 and 3, the gains of these children as leaves. ``roots`` : float64[2 * width *
+        lanes], scratch.
         """
-        table = bits.reshape(-1, width)
-        numbers = []
+        tables = (node[k * stride :][: columns * width].reshape(columns, width)[:, :columns] for k in range(2))
+        weights, sums = (_leaves(table.astype(np.int64), columns) for table in tables)
+        gains = []
+        for weight, total in zip(weights, sums, strict=True):
+            total = total.astype(np.float64)
+            gains.append(np.floor(total * total / np.maximum(weight, 1.0) * factor))
+        table = out[: 4 * width].reshape(4, width)[:, :columns]
+        _highest(gains, table)
+        table[2], table[3] = gains[1][0], gains[0][0]  # column 0 has all rows
+
+    def near_gains(
+        bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
+    ):
+        """Find the highest near gains of both children of each root column, in a child of a node and in the rest.
+
+        place, mask, runs : the words of ``bits`` with rows of the child, and these rows (`list_child`). The first digit
+        of a weight is ``heavy``. ``own[k * width + j]`` is the weight or sum of column j in the child; ``node`` is as
+        in `node_gains`. The counts of the child go to ``counts`` where i is not after the block of j. Row 2 * c + m of
+        ``out`` (float32) is row m of `node_gains`, for the child (c = 0) or the rest (c = 1), over ``scale`` in place
+        of ``factor``. ``roots`` : float32[4 * width * lanes], scratch.
+        """
+        table, numbers = bits.reshape(-1, width), []
         for k in range(2):
             total = np.zeros((columns, columns), np.int64)
             for digit in range(digits):
@@ -170,22 +259,15 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
                     listed = slice(runs[digit * 3 + c], runs[digit * 3 + c + 1])
                     rows = table[place[listed] // width, :columns] & mask[listed, None]
                     total += sign * np.bitwise_count(rows[:, :, None] & rows[:, None, :]).sum(axis=0, dtype=np.int64)
-            every = node[k * stride : k * stride + columns * width].reshape(columns, width)[:, :columns].astype(np.int64)
-            single = own[k * width : k * width + columns].astype(np.int64)
-            numbers.append([(total, single), (every - total, every[0] - single)])
-        for c, ((w, w_j), (s, s_j)) in enumerate(zip(*numbers, strict=True)):
-            leaves = []
-            for of_i, of_j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                weight, total = (
-                    m if of_i and of_j else j - m if of_j else j[:, None] - m if of_i else j[0] - j[:, None] - j + m
-                    for m, j in ((w, w_j), (s, s_j))
-                )
-                total = total.astype(np.float64)
-                leaves.append(np.floor(total * total / np.maximum(weight, 1.0) * factor))
-            for child in range(2):
-                table_of_child = leaves[child] + leaves[2 + child]
-                out[(2 * c + child) * width :][:columns] = table_of_child.max(axis=0)
-                out[(4 + 2 * c + child) * width :][:columns] = table_of_child[0]
+            counts[k * stride :][: columns * width].reshape(columns, width)[:, :columns] = total
+            every = node[k * stride :][: columns * width].reshape(columns, width)[:, :columns].astype(np.int64)
+            numbers.append((total, every - total))
+        one = np.float32(1)
+        for c, (weight, total) in enumerate(zip(*numbers, strict=True)):
+            weights = [np.maximum(x.astype(np.float32), one) * np.float32(scale) for x in _leaves(weight, columns)]
+            sums = [x.astype(np.float32) for x in _leaves(total, columns)]
+            table = out[2 * c * width :][: 2 * width].reshape(2, width)[:, :columns]
+            _highest([s * s / w for w, s in zip(weights, sums, strict=True)], table)
 
 else:
-    pair_gains = _pair_gains
+    node_gains, near_gains = _node_gains, _near_gains

@@ -14,9 +14,9 @@ from optree.problem import Problem
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.binary_columns import VECTOR_BYTES, Columns
+from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
-from optree.solvers.murtree.fast.squares import Squares
+from optree.solvers.murtree.fast.squares import new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import LEAF, Tree
@@ -28,24 +28,20 @@ class Search:
     """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
 
     ``limits`` holds the costs of all searches, and their limits on levels and splits. The optional ``target`` of a
-    regression holds the first fields of `Squares`, up to ``fine``.
+    regression holds the first fields of `Squares`, and ``weight`` is the weight of all rows.
 
     `solve` narrows the interval (``lower``, ``upper``) of the optimal cost within ``limits``. ``incumbent`` holds the
     rules of the search that found the tree of cost ``upper``; None without such a tree.
     """
 
-    def __init__(self, data: Columns, limits: Rules, target: tuple | None = None):
+    def __init__(self, data: Columns, limits: Rules, target: tuple | None = None, weight: int = 0):
         self.data, self.limits = data, limits
         self.many = True if target is None and data.classes > 2 else None
         self.stack = new_stack(data, limits, data.classes + 1 if self.many else 2)
         self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.squares = None
         if target is not None:
-            levels, width = self.stack.column.shape
-            kind = self.stack.pairs.dtype
-            best = np.zeros(4 * width * VECTOR_BYTES // kind.itemsize)
-            q, own = np.zeros((levels, width), np.int64), np.zeros(2 * width, kind)
-            self.squares = Squares(*target, q, own, best, np.zeros(8 * width))
+            self.squares = new_squares(target, self.stack, weight, limits.splits != NO_LIMIT)
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self.ask(limits)

@@ -35,10 +35,11 @@ from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pack_rows import list_child
 from optree.solvers.murtree.fast.pair_counts import pair_counts, signed_pair_counts
-from optree.solvers.murtree.fast.pair_gains import pair_gains
-from optree.solvers.murtree.fast.stack import clause_of
+from optree.solvers.murtree.fast.pair_gains import near_gains, node_gains
+from optree.solvers.murtree.fast.stack import Stack, clause_of
 
 _BELOW_ONE = 1 - 2.0**-51
+_LOW, _HIGH = 1 - 2.0**-18, 1 + 2.0**-18  # see P2 of `pair_gains`
 
 
 class Squares(NamedTuple):
@@ -49,9 +50,39 @@ class Squares(NamedTuple):
     heavy: int  # the first digit of a weight
     fine: float  # units of cost in a squared unit of the target
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
+    limited: bool  # whether some tree has a limit on splits
+    scale: float  # a power of two, see `pair_gains`
     own: np.ndarray  # kind[2 * width], scratch: weights and sums of columns in a support
-    best: np.ndarray  # float64[4 * width * lanes], scratch of `pair_gains`
-    gains: np.ndarray  # float64[8 * width], its results
+    counts: np.ndarray  # kind[2 * stride], scratch: weights and sums of its pairs, see `near_gains`
+    roots: np.ndarray  # float64[2 * width * lanes], scratch of `node_gains`
+    gains: np.ndarray  # float64[4 * width], its results
+    near_roots: np.ndarray  # float32[4 * width * lanes], scratch of `near_gains`
+    near: np.ndarray  # float32[4 * width], its results
+    leaves: np.ndarray  # float64[2, width], scratch: gains of both children of a column as leaves
+
+
+def new_squares(target: tuple, stack: Stack, weight: int, limited: bool) -> Squares:
+    """Return the target of a search with room for its costs; ``target`` holds the first fields of `Squares`."""
+    (levels, width), kind, rows = stack.column.shape, stack.pairs.dtype, 2 * VECTOR_BYTES // stack.pairs.itemsize
+    return Squares(
+        *target,
+        q=np.zeros((levels, width), np.int64),
+        limited=limited,
+        scale=2.0 ** -max(0, weight.bit_length() - 30),
+        own=np.zeros(2 * width, kind),
+        counts=np.zeros(2 * stack.stride, kind),
+        roots=np.zeros(rows * width),
+        gains=np.zeros(4 * width),
+        near_roots=np.zeros(2 * rows * width, np.float32),
+        near=np.zeros(4 * width, np.float32),
+        leaves=np.zeros((2, width)),
+    )
+
+
+@inner_function
+def gain(total, weight, squares):
+    """Return the gain of a leaf with this sum and weight: a whole number in float64."""
+    return np.floor(total * total / max(weight, 1.0) * (squares.fine * _BELOW_ONE))
 
 
 @inner_function
@@ -73,23 +104,35 @@ def square_node(data, stack, d, squares, tiled):
 
 
 @inner_function
-def square_children(data, stack, d, column, child, squares, tiled):
-    """Fill ``stack.loss`` for a child of a column of level ``d`` and for its complement.
+def square_losses(stack, d, squares, tiled):
+    """Fill ``stack.loss[1]`` for level ``d``."""
+    apart()
+    width, of_columns, gains = stack.frame[d]["width"], squares.q[d], squares.gains
+    factor = squares.fine * _BELOW_ONE
+    node_gains(width, tiled, stack.pairs[d], stack.stride, factor, squares.roots, gains)
+    for j in range(stack.frame[d]["columns"]):
+        for split in range(2):
+            row = (2 - 2 * split) * width + j
+            stack.loss[1, 0, split, j] = of_columns[0] - of_columns[j] - np.int64(gains[row])
+            stack.loss[1, 1, split, j] = of_columns[j] - np.int64(gains[row + width])
 
-    Of the losses of a column's two children only the sum is right: trees of two levels need no more. Of an empty child
-    each loss of the complement is right.
+
+@inner_function
+def square_costs(data, stack, rules, d, column, child, squares, tiled):
+    """Write the lowest costs of both children of a column of level ``d`` to ``stack.small``, see `best_costs`.
+
+    The pairs of ``child`` are counted; the pairs of the other child are the node's minus these. Gains are computed for
+    a column whose near gains do not rule it out (P2 of ``pair_gains.py``).
     """
     apart()
-    width, columns, stride = stack.frame[d]["width"], stack.frame[d]["columns"], stack.stride
-    pairs, own, gains, of_columns = stack.pairs[d], squares.own, squares.gains, squares.q[d]
+    width, stride, pairs, own = stack.frame[d]["width"], stack.stride, stack.pairs[d], squares.own
     for k in range(2):
         row = k * stride + column * width
         for j in range(width):
             inside = pairs[row + j]
             own[k * width + j] = inside if child else pairs[k * stride + j] - inside
-    squares.best[: 4 * width * (VECTOR_BYTES // pairs.itemsize)] = -1.0
     list_child(stack, d, column, child)
-    pair_gains(
+    near_gains(
         stack.bits[d],
         width,
         tiled,
@@ -101,16 +144,73 @@ def square_children(data, stack, d, column, child, squares, tiled):
         own,
         pairs,
         stride,
-        squares.fine * _BELOW_ONE,
-        squares.best,
-        gains,
+        squares.scale,
+        squares.counts,
+        squares.near_roots,
+        squares.near,
     )
-    q = of_columns[column] if child else of_columns[0] - of_columns[column]
+    inside, every = squares.q[d, column], squares.q[d, 0]
+    q = inside if child else every - inside
+    _costs(stack, rules, d, squares, 0, q, stack.small[child])
+    _costs(stack, rules, d, squares, 1, every - q, stack.small[1 - child])
+
+
+@inner_function
+def _costs(stack, rules, d, squares, c, q, out):
+    """Write the lowest costs of the counted child (``c`` = 0) or of the other one to ``out``; ``q`` is its Q."""
+    apart()
+    width, columns, stride, leaves = stack.frame[d]["width"], stack.frame[d]["columns"], stack.stride, squares.leaves
+    pairs, own, near = stack.pairs[d], squares.own, squares.near[2 * c * width :]
+    penalty, unit = np.float64(rules.penalty), squares.scale * squares.fine
+    weight, total = np.float64(own[0]), np.float64(own[width])
+    if c:
+        weight, total = np.float64(pairs[0]) - weight, np.float64(pairs[stride]) - total
+    one = 0.0
     for j in range(columns):
-        inside = of_columns[0] - q if column else of_columns[j]
-        for split in range(2):
-            row = (4 - 4 * split) * width + j
-            stack.loss[0, 0, split, j] = -np.int64(gains[row])
-            stack.loss[0, 1, split, j] = q - np.int64(gains[row + width])
-            stack.loss[1, 0, split, j] = of_columns[0] - q - inside - np.int64(gains[row + 2 * width])
-            stack.loss[1, 1, split, j] = inside - np.int64(gains[row + 3 * width])
+        w, s = np.float64(own[j]), np.float64(own[width + j])
+        if c:
+            w, s = np.float64(pairs[j]) - w, np.float64(pairs[stride + j]) - s
+        leaves[0, j], leaves[1, j] = gain(total - s, weight - w, squares), gain(s, w, squares)
+        one = max(one, leaves[0, j] + leaves[1, j])
+    least_two = least_three = -np.inf
+    for j in range(columns):
+        low0, low1 = near[j] * unit * _LOW - 2.0 - penalty, near[width + j] * unit * _LOW - 2.0 - penalty
+        least_two = max(least_two, max(leaves[0, j] + low1, low0 + leaves[1, j]))
+        least_three = max(least_three, max(leaves[0, j], low0) + max(leaves[1, j], low1))
+    two = three = 0.0
+    for j in range(columns):
+        high0, high1 = near[j] * unit * _HIGH - penalty, near[width + j] * unit * _HIGH - penalty
+        needed = max(leaves[0, j], high0) + max(leaves[1, j], high1) >= least_three
+        if squares.limited:
+            needed |= max(leaves[0, j] + high1, high0 + leaves[1, j]) >= least_two
+        if needed:
+            split0, split1 = _splits(stack, d, squares, c, j, weight, total)
+            split0, split1 = split0 - penalty, split1 - penalty
+            two = max(two, max(leaves[0, j] + split1, split0 + leaves[1, j]))
+            three = max(three, max(leaves[0, j], split0) + max(leaves[1, j], split1))
+    out[0] = q - np.int64(leaves[1, 0])  # column 0 holds all rows
+    out[1] = min(out[0], q - np.int64(one) + rules.penalty)
+    out[2] = min(out[1], q - np.int64(two) + rules.penalty)
+    out[3] = min(out[2], q - np.int64(three) + rules.penalty)
+
+
+@inner_function
+def _splits(stack, d, squares, c, j, weight, total):
+    """Return the highest gains of child 0 and child 1 of column ``j``, each with one more split: see `_costs`."""
+    apart()
+    width, stride, counts, own, pairs = stack.frame[d]["width"], stack.stride, squares.counts, squares.own, stack.pairs[d]
+    end = (j // (VECTOR_BYTES // counts.itemsize) + 1) * (VECTOR_BYTES // counts.itemsize)
+    w_j, s_j = np.float64(own[j]), np.float64(own[width + j])
+    if c:
+        w_j, s_j = np.float64(pairs[j]) - w_j, np.float64(pairs[stride + j]) - s_j
+    split0 = split1 = 0.0
+    for i in range(stack.frame[d]["columns"]):
+        at = i * width + j if i < end else j * width + i
+        w, s = np.float64(counts[at]), np.float64(counts[stride + at])
+        w_i, s_i = np.float64(own[i]), np.float64(own[width + i])
+        if c:
+            w, s = np.float64(pairs[at]) - w, np.float64(pairs[stride + at]) - s
+            w_i, s_i = np.float64(pairs[i]) - w_i, np.float64(pairs[stride + i]) - s_i
+        outside = gain(s_i - s, w_i - w, squares) + gain(total - s_j - s_i + s, weight - w_j - w_i + w, squares)
+        split0, split1 = max(split0, outside), max(split1, gain(s, w, squares) + gain(s_j - s, w_j - w, squares))
+    return split0, split1
