@@ -143,9 +143,7 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     width = padded(count, np.dtype(kind).itemsize)
     bits = np.zeros(words * width, kind)
     pack_columns(codes, group, bits, width)
-    held = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)
-    rows = np.empty((2 * count - 1, held.shape[1]), np.uint64)
-    rows[:-1:2], rows[1::2], rows[-1] = held[0] & ~held[1:], held[1:], held[0]
+    rows = table_of_rows(bits.reshape(words, width)[:, :count])
     return Columns(
         bits=bits,
         rows=rows,
@@ -156,3 +154,14 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
         classes=weights.shape[1],
         floor=floor,
     )
+
+
+def table_of_rows(bits: np.ndarray) -> np.ndarray:
+    """Return ``Columns.rows`` of some words of all columns, kind[words, columns], padded to words of 64 bits."""
+    words, count = bits.shape
+    held = np.zeros((count, -(-words * bits.itemsize // 8) * 8 // bits.itemsize), bits.dtype)
+    held[:, :words] = bits.T
+    held = held.view(np.uint64)
+    rows = np.empty((2 * count - 1, held.shape[1]), np.uint64)
+    rows[:-1:2], rows[1::2], rows[-1] = held[0] & ~held[1:], held[1:], held[0]
+    return rows

@@ -24,6 +24,7 @@ from optree.solvers.base import Task
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
+from optree.solvers.murtree.fast.squares import Target
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
@@ -40,10 +41,10 @@ def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
 
 
-def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tuple, int]:
-    """Return the columns of the rows, the target for `Search`, and the cost that no tree avoids.
+def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Target, int]:
+    """Return the columns of the rows, the target, and the cost that no tree avoids.
 
-    This cost is left out of the search's costs.
+    This cost is left out of the search's costs. The words of class 0 have all rows, and serve as keys of supports.
     """
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
@@ -51,28 +52,27 @@ def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tupl
     weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
     by_group = np.array([-(-grid.fine * s * s // w) for w, s in zip(weight.tolist(), total.tolist(), strict=True)])
     check()
-    least = np.int32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.int64
-    kind = np.dtype(f"u{np.dtype(least).itemsize}")  # of 32 bits at least: a vector of float32 has as many
+    # A word has 32 bits at least, so that a vector of counts has no more numbers than a vector of float32.
+    kind = np.uint32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.uint64
     data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
-    square, heavy = np.zeros(data.group.size, np.int64), data.digits - int(weight.max()).bit_length()
-    of_weights = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
-    rows, at = np.unique(data.group[of_weights], return_index=True)
-    bits = (of_weights[:, None] * data.group.shape[1] + np.arange(data.group.shape[1])).ravel()
-    square[bits[at[rows >= 0]]] = by_group
-    squared = np.flatnonzero(square.reshape(-1, 64).any(axis=1))
-    return data, (square, squared, heavy, float(grid.fine)), grid.squares - int(by_group.sum())
+    words = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
+    rows, at = np.unique(data.group[words], return_index=True)
+    square = np.zeros(data.group[words].size, np.int64)
+    square[at[rows >= 0]] = by_group
+    target = Target(square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum()))
+    return data, target, grid.squares - int(by_group.sum())
 
 
 def regress(task: Task, deepening: bool) -> Outcome:
     """Find the tree of least squared error over binary features."""
     problem, penalty, splits = task.problem, task.scale.penalty, task.objective.max_splits
-    data, numbers, certain = _columns(problem, task.clock.check)
+    data, target, certain = _columns(problem, task.clock.check)
     task.clock.prepared()
     levels, leaf = min(task.objective.max_depth, len(problem.y) - 1), Tree.leaf(problem)
     if levels == 0 or splits == 0 or task.loss(leaf) == 0:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0})
     splits = NO_LIMIT if splits is None else normal_splits(levels, splits)
-    search = Search(data, Rules(1, penalty, levels, splits), numbers, int(problem.weights.sum()))
+    search = Search(data, Rules(1, penalty, levels, splits), target)
     offset = certain + penalty * (task.objective.penalty == "leaf")
     status = search.solve(task.clock, lambda *costs: task.trace.add(*(c + offset for c in costs)), deepening)
     tree = leaf if search.incumbent is None else search.tree(problem, search.incumbent)

@@ -25,6 +25,7 @@ from numba import config
 
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
 from optree.solvers.kernels.vector_code import VectorCode
+from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pair_counts import TILE, PairCode
 
 _N, _F = types.int64, types.float64
@@ -170,12 +171,28 @@ def _node_gains(typing_context, width, columns, node, stride, factor, roots, out
 
 @intrinsic
 def _near_gains(
-    typing_context, bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
+    typing_context,
+    strips,
+    words,
+    width,
+    columns,
+    runs,
+    digits,
+    place,
+    mask,
+    heavy,
+    own,
+    node,
+    stride,
+    scale,
+    counts,
+    roots,
+    out,
 ):
     def codegen(context, builder, signature, args):
-        array, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, scale, counts_, roots_, out_ = args
-        code = GainCode(builder, bits.dtype, near=True)
-        counter = PairCode(context, builder, (bits, runs), array, width, runs_, digits, code.number(3))
+        array, words, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, scale, counts_, roots_, out_ = args
+        code = GainCode(builder, strips.dtype, near=True)
+        counter = PairCode(context, builder, (strips, runs), array, width, runs_, digits, code.number(3))
         listed = code.arrays(context, (place, mask), listed)
         single, every, counted, *tables = code.arrays(
             context, (own, node, counts, roots, out), (own_, node_, counts_, roots_, out_)
@@ -194,7 +211,10 @@ def _near_gains(
             return both([load(single, j), load(single, j, width)], [load(every, j), load(every, j, stride)])
 
         def pairs(first, block):
-            found = [counter.count(first, block, signs, within=listed, first=start) for signs, start in parts]
+            lane = builder.and_(first, code.number(code.lanes - 1))
+            tile = builder.add(builder.mul(builder.sub(first, lane), words), lane)
+            strip = builder.mul(block, words)
+            found = [counter.count(tile, strip, signs, within=listed, first=start) for signs, start in parts]
             for n, support in enumerate(zip(*found, strict=True)):
                 row = builder.mul(builder.add(first, code.number(n)), width)
                 code.store(support[0], counted, row, block)
@@ -206,7 +226,7 @@ def _near_gains(
         return context.get_dummy_value()
 
     numbers = place, mask, _N, own, node, _N, _F, counts, roots, out
-    return types.void(bits, _N, _N, runs, _N, *numbers), codegen
+    return types.void(strips, _N, _N, _N, runs, _N, *numbers), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
@@ -240,24 +260,25 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         table[2], table[3] = gains[1][0], gains[0][0]  # column 0 has all rows
 
     def near_gains(
-        bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
+        strips, words, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
     ):
         """Find the highest near gains of both children of each root column, in a child of a node and in the rest.
 
-        place, mask, runs : the words of ``bits`` with rows of the child, and these rows (`list_child`). The first digit
-        of a weight is ``heavy``. ``own[k * width + j]`` is the weight or sum of column j in the child; ``node`` is as
+        strips : the bits of the node's ``words`` words, a vector of columns after the other (`cut_strips`). place, mask,
+        runs : the words with rows of the child, and these rows (`list_child`). The first digit of a weight is ``heavy``. ``own[k * width + j]`` is the weight or sum of column j in the child; ``node`` is as
         in `node_gains`. The counts of the child go to ``counts`` where i is not after the block of j. Row 2 * c + m of
         ``out`` (float32) is row m of `node_gains`, for the child (c = 0) or the rest (c = 1), over ``scale`` in place
         of ``factor``. ``roots`` : float32[4 * width * lanes], scratch.
         """
-        table, numbers = bits.reshape(-1, width), []
+        lanes, numbers = VECTOR_BYTES // strips.itemsize, []
+        table = strips[: words * width].reshape(-1, words, lanes).transpose(1, 0, 2).reshape(words, width)
         for k in range(2):
             total = np.zeros((columns, columns), np.int64)
             for digit in range(digits):
                 total *= 2
                 for c, sign in [(0, 1)] if k == 0 else [(1, 1), (2, -1)]:
                     listed = slice(runs[digit * 3 + c], runs[digit * 3 + c + 1])
-                    rows = table[place[listed] // width, :columns] & mask[listed, None]
+                    rows = table[place[listed] // lanes, :columns] & mask[listed, None]
                     total += sign * np.bitwise_count(rows[:, :, None] & rows[:, None, :]).sum(axis=0, dtype=np.int64)
             counts[k * stride :][: columns * width].reshape(columns, width)[:, :columns] = total
             every = node[k * stride :][: columns * width].reshape(columns, width)[:, :columns].astype(np.int64)

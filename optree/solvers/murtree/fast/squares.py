@@ -42,16 +42,26 @@ _BELOW_ONE = 1 - 2.0**-51
 _LOW, _HIGH = 1 - 2.0**-18, 1 + 2.0**-18  # see P2 of `pair_gains`
 
 
-class Squares(NamedTuple):
-    """The target of a regression, and scratch memory for its costs."""
+class Target(NamedTuple):
+    """The target of a regression."""
 
-    square: np.ndarray  # int64[bits], ceil(fine * s^2 / w) of each group at its first bit of class 0, else 0
-    squared: np.ndarray  # int64[...], the words of a support in which `square` is not 0
+    square: np.ndarray  # int64[bits of a support], ceil(fine * s^2 / w) of each group at its first bit, else 0
     heavy: int  # the first digit of a weight
     fine: float  # units of cost in a squared unit of the target
+    words: np.ndarray  # int64[...], the words of class 0, of which supports are made
+    weight: int  # of all rows
+
+
+class Squares(NamedTuple):
+    """The target of a regression in a kernel, and scratch memory for its costs."""
+
+    square: np.ndarray  # the first three as in `Target`
+    heavy: int
+    fine: float
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
     limited: bool  # whether some tree has a limit on splits
     scale: float  # a power of two, see `pair_gains`
+    strips: np.ndarray  # kind[words * width], the bits of level 3, see `cut_strips`
     own: np.ndarray  # kind[2 * width], scratch: weights and sums of columns in a support
     counts: np.ndarray  # kind[2 * stride], scratch: weights and sums of its pairs, see `near_gains`
     roots: np.ndarray  # float64[2 * width * lanes], scratch of `node_gains`
@@ -61,14 +71,15 @@ class Squares(NamedTuple):
     leaves: np.ndarray  # float64[2, width], scratch: gains of both children of a column as leaves
 
 
-def new_squares(target: tuple, stack: Stack, weight: int, limited: bool) -> Squares:
-    """Return the target of a search with room for its costs; ``target`` holds the first fields of `Squares`."""
+def new_squares(target: Target, stack: Stack, limited: bool) -> Squares:
+    """Return the target of a search with room for its costs."""
     (levels, width), kind, rows = stack.column.shape, stack.pairs.dtype, 2 * VECTOR_BYTES // stack.pairs.itemsize
     return Squares(
-        *target,
+        *target[:3],
         q=np.zeros((levels, width), np.int64),
         limited=limited,
-        scale=2.0 ** -max(0, weight.bit_length() - 30),
+        scale=2.0 ** -max(0, target.weight.bit_length() - 30),
+        strips=np.zeros(stack.bits.shape[1], stack.bits.dtype),
         own=np.zeros(2 * width, kind),
         counts=np.zeros(2 * stack.stride, kind),
         roots=np.zeros(rows * width),
@@ -92,15 +103,31 @@ def square_node(data, stack, d, squares, tiled):
     bits, width, runs, stride = stack.bits[d], stack.frame[d]["width"], stack.runs[d], stack.stride
     pair_counts(bits, width, tiled, runs, data.digits, 3, 0, stack.pairs[d, :stride])
     signed_pair_counts(bits, width, tiled, runs, data.digits, 3, 1, stack.pairs[d, stride : 2 * stride])
+    if d == 3:
+        cut_strips(bits, width, runs[len(runs) - 1], squares.strips)
     support = stack.key[d]
     for c in range(stack.frame[d]["columns"]):
         total, rows = np.int64(0), data.rows[clause_of(stack, d, c, 1)]
-        for w in squares.squared:
+        for w in range(len(support)):
             word = support[w] & rows[w]
             while word:
                 row, word = pop_row(w, word)
                 total += squares.square[row]
         squares.q[d, c] = total
+
+
+@inner_function
+def cut_strips(bits, width, words, strips):
+    """Write the bits of a level to ``strips``, all words of a vector of columns before the next vector.
+
+    A strip of a few hundred words fits the fastest cache, and stays there while it is counted against all columns.
+    """
+    apart()
+    lanes = VECTOR_BYTES // bits.itemsize
+    for block in range(0, width, lanes):
+        for w in range(words):
+            for n in range(lanes):
+                strips[block * words + w * lanes + n] = bits[w * width + block + n]
 
 
 @inner_function
@@ -133,7 +160,8 @@ def square_costs(data, stack, rules, d, column, child, squares, tiled):
             own[k * width + j] = inside if child else pairs[k * stride + j] - inside
     list_child(stack, d, column, child)
     near_gains(
-        stack.bits[d],
+        squares.strips,
+        stack.runs[d, len(stack.runs[d]) - 1],
         width,
         tiled,
         stack.packed_runs,
