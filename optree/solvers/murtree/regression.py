@@ -57,7 +57,7 @@ def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Targ
     data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
     words = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
     rows, at = np.unique(data.group[words], return_index=True)
-    square = np.zeros(data.group[words].size, np.int64)
+    square = np.zeros(-(-data.group[words].size // 64) * 64, np.int64)
     square[at[rows >= 0]] = by_group
     target = Target(square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum()))
     return data, target, grid.squares - int(by_group.sum())

@@ -24,6 +24,7 @@ import numpy as np
 from numba import config
 
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
+from optree.solvers.kernels.simd import call
 from optree.solvers.kernels.vector_code import VectorCode
 from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pair_counts import TILE, PairCode
@@ -229,7 +230,24 @@ def _near_gains(
     return types.void(strips, _N, _N, _N, runs, _N, *numbers), codegen
 
 
+@intrinsic
+def _masked_sum(typing_context, numbers, w, word):
+    def codegen(context, builder, signature, args):
+        array, w, word = args
+        code = VectorCode(builder, numbers.dtype, 64)
+        (table,) = code.arrays(context, (numbers,), (array,))
+        mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
+        chosen = builder.select(mask, code.load(table, builder.mul(w, code.number(64))), code.constant(0))
+        return call(builder, "vector.reduce.add", ir.IntType(64), chosen)
+
+    return types.int64(numbers, _N, types.uint64), codegen
+
+
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
+
+    def masked_sum(numbers, w, word):
+        """Return the sum of the numbers (int64) of a word's rows; ``w`` is the word's place."""
+        return sum(int(numbers[64 * w + b]) for b in range(64) if int(word) >> b & 1)
 
     def _leaves(pairs, columns):
         """Return the four tables of the leaves of pairs, by (i, j), given the table of (1, 1); i is the first index."""
@@ -291,4 +309,4 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
             _highest([s * s / w for w, s in zip(weights, sums, strict=True)], table)
 
 else:
-    node_gains, near_gains = _node_gains, _near_gains
+    masked_sum, node_gains, near_gains = _masked_sum, _node_gains, _near_gains

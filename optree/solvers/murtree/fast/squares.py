@@ -30,12 +30,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.bitset import pop_row
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pack_rows import list_child
 from optree.solvers.murtree.fast.pair_counts import pair_counts, signed_pair_counts
-from optree.solvers.murtree.fast.pair_gains import near_gains, node_gains
+from optree.solvers.murtree.fast.pair_gains import masked_sum, near_gains, node_gains
 from optree.solvers.murtree.fast.stack import Stack, clause_of
 
 _BELOW_ONE = 1 - 2.0**-51
@@ -109,10 +108,7 @@ def square_node(data, stack, d, squares, tiled):
     for c in range(stack.frame[d]["columns"]):
         total, rows = np.int64(0), data.rows[clause_of(stack, d, c, 1)]
         for w in range(len(support)):
-            word = support[w] & rows[w]
-            while word:
-                row, word = pop_row(w, word)
-                total += squares.square[row]
+            total += masked_sum(squares.square, w, support[w] & rows[w])
         squares.q[d, c] = total
 
 
