@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
-from support.modes import FULL, compiled_only
+from support.modes import FULL, compiled_only, seeds
 from support.problems import binary_problem
 from support.refusal import refused
 
 from optree import MurTreeRegressor, solvers
 from optree.budget import Budget
+from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.target import Grid, Values
@@ -39,6 +42,59 @@ def least(codes, y, weights, depth, splits, price=0.0, memo=None):
         return memo[key]
 
     return best(np.arange(len(y)), depth, splits)
+
+
+def least_units(problem, depth, splits, penalty):
+    """Return the least cost in whole units of the grid, by brute force over sets of rows as whole numbers."""
+    grid, codes = problem.target.grid(problem), problem.codes
+    masks = [sum(1 << int(r) for r in np.flatnonzero(column)) for column in codes.T]
+    weights, centred = grid.weights.astype(float), (grid.whole - grid.centre).astype(float)
+
+    @cache
+    def gain(rows):
+        held = [r for r in range(len(codes)) if rows >> r & 1]
+        total, weight = centred[held] @ weights[held], max(weights[held].sum(), 1.0)
+        return int(np.floor(total * total / weight * (grid.fine * (1 - 2.0**-51))))
+
+    @cache
+    def best(rows, depth, splits):
+        found = gain(rows)
+        for mask in masks if depth and splits else ():
+            if rows & mask and rows & ~mask:
+                for below in range(splits if splits < 2**depth - 1 else 1):
+                    first = below if splits < 2**depth - 1 else splits
+                    second = splits - 1 - below if splits < 2**depth - 1 else splits
+                    both = best(rows & mask, depth - 1, first) + best(rows & ~mask, depth - 1, second)
+                    found = max(found, both - penalty)
+        return found
+
+    return grid.squares - best((1 << len(codes)) - 1, depth, 2**depth if splits is None else splits)
+
+
+def hard_regression_problem(seed):
+    """Up to 90 rows and 8 columns: parity, ties, copies, complements, nested columns, equal rows, weights of any size."""
+    random = np.random.RandomState(seed)
+    n, q = random.randint(2, 91 if seed % 4 == 0 else 31), random.randint(1, 9)
+    codes = random.randint(2, size=(n, q))
+    if q > 2 and random.randint(2):
+        codes[:, 1], codes[:, 2] = 1 - codes[:, 0], codes[:, 0] & codes[:, 2]
+    if random.randint(3) == 0:
+        codes = codes[random.randint(max(1, n // 3), size=n)]
+    y = [
+        random.randn(n),
+        codes[:, :3].sum(axis=1) % 2 * 1.0,
+        random.randint(-3, 4, n) * 1.0,
+        random.randn(n) ** 9,
+        codes @ np.arange(q) + np.round(random.randn(n), 2),
+    ][random.randint(5)]
+    weights = [np.ones(n), random.randint(0, 4, n), random.randint(1, 1000, n) ** 3, 2 ** random.randint(0, 30, n)]
+    weights = weights[random.randint(4)].astype(int)
+    weights[0] = max(weights[0], 1)
+    return Problem(binary_problem_of(codes), Values(y), weights)
+
+
+def binary_problem_of(codes):
+    return CodedColumns(codes, tuple(Feature(f"x{j}", ("0", "1")) for j in range(codes.shape[1])))
 
 
 def regression_problem(seed):
@@ -84,6 +140,16 @@ def test_the_least_squared_error():
         assert found.tree.depth <= depth
         assert found.tree.n_splits <= most
         assert step == 0 or seed % 4 in (0, 3)
+
+
+@pytest.mark.slow
+def test_every_cost_is_the_least_in_whole_units():
+    for seed in seeds(400, 6):
+        problem, (depth, splits) = hard_regression_problem(seed), some_limits(seed)
+        objective = Objective.of(["0", "0.001", "0.03", "0.2"][seed % 4], "split", depth, splits)
+        found = MURTREE.solve(problem, objective)
+        assert found.cost == found.lower_bound
+        assert found.cost == least_units(problem, depth, splits, objective.scale(problem).penalty), seed
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum():

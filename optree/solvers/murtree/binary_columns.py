@@ -61,6 +61,24 @@ def pack_columns(codes, group, bits, width):
                 bits[w * width + 1 + j] |= np.uint64(codes[r, j]) << shift
 
 
+@kernel
+def group_rows(weights, digits, size, group, runs):
+    """List the rows of each run in ``group`` (-1 for all bits), and the first word of each run in ``runs``.
+
+    The runs of weights[n, K] are ordered by digit, the highest first, then by class. A word has ``size`` bits.
+    """
+    at, run = 0, 0
+    for digit in range(digits - 1, -1, -1):
+        for k in range(weights.shape[1]):
+            for r in range(len(weights)):
+                if weights[r, k] >> digit & 1:
+                    group[at] = r
+                    at += 1
+            at = (at + size - 1) // size * size
+            run += 1
+            runs[run] = at // size
+
+
 def _count_words(weights: np.ndarray) -> int:
     """Count the words of 16 bits that rows of these weights (int64[n, K]) fill."""
     digits = np.arange(int(weights.max()).bit_length())
@@ -129,16 +147,11 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     digits = int(weights.max()).bit_length()
     if kind is None:
         kind = np.dtype(f"u{narrowest(int(weights.sum())).itemsize}")
-    size = 8 * np.dtype(kind).itemsize
-    groups, runs = [], [0]
-    for digit in range(digits - 1, -1, -1):
-        for column in weights.T:
-            held = np.flatnonzero(column >> digit & 1)
-            groups.append(np.full(-(-len(held) // size) * size, -1))
-            groups[-1][: len(held)] = held
-            runs.append(runs[-1] + len(groups[-1]) // size)
-    words = -(-runs[-1] * size // 64) * 64 // size  # whole words of 64 bits
-    group = np.concatenate([*groups, np.full((words - runs[-1]) * size, -1)]).reshape(words, size)
+    size, runs = 8 * np.dtype(kind).itemsize, np.zeros(digits * weights.shape[1] + 1, np.int64)
+    group = np.full((int(np.bitwise_count(weights).sum()) // size + len(runs) + 3) * size, -1)
+    group_rows(weights, digits, size, group, runs)
+    words = -(-int(runs[-1]) * size // 64) * 64 // size  # whole words of 64 bits
+    group = group.reshape(-1, size)[:words]
     count = 1 + codes.shape[1]
     width = padded(count, np.dtype(kind).itemsize)
     bits = np.zeros(words * width, kind)
@@ -147,7 +160,7 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     return Columns(
         bits=bits,
         rows=rows,
-        runs=np.array(runs, np.int64),
+        runs=runs,
         salt=salts(rows.shape[1]),
         group=group,
         digits=digits,
