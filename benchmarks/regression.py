@@ -2,7 +2,8 @@
 
 All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth without a penalty, or
 depth 4 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
-that takes longer than five seconds is not repeated. The clock is the processor time of ``fit`` there, and of
+that takes longer than five seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
+own, within 4 GiB and from the highest lambda on, until it fails to prove one. The clock is the processor time of ``fit`` there, and of
 ``Solver.solve`` here. The cost of a tree is computed again from its leaves. An optimum of a peer that another tree
 refutes is listed as a wrong certificate.
 
@@ -21,6 +22,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -84,10 +86,11 @@ solve_all(fit)
 OSRT = (
     _CASES
     + """
-import contextlib, os
+import contextlib, os, resource
 import pandas as pd
 from osrt.model.osrt import OSRT
 
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
 
 def fit(depth, penalty):
@@ -179,20 +182,40 @@ def write_set(folder: Path, X: np.ndarray, y: np.ndarray, thresholds: int) -> Pa
 
 def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) -> list[Run]:
     """Return the runs of all cases of a set."""
-    runs, short = [], {program: list(CASES) for program in pythons}
-    if "osrt" in short:
-        short["osrt"] = [(depth, penalty) for depth, penalty in CASES if penalty]
+
+    def run(program: str, cases: list, repeat: int) -> list[Run]:
+        arguments, start = [table, json.dumps(cases), options.time_limit], time.perf_counter()
+        try:
+            found = call(f"{name}: {program}", *pythons[program], arguments, len(cases) * options.time_limit)
+        except OptreeError:
+            if program != "osrt":
+                raise
+            spent = time.perf_counter() - start  # it is out of memory
+            lost = {
+                "complete": False,
+                "cost": math.inf,
+                "iterations": None,
+                "cpu_seconds": spent,
+                "wall_seconds": spent,
+            }
+            found = {"cases": [lost], "peak_rss_mib": 4096}
+        runs = zip(cases, found["cases"], strict=True)
+        return [Run(name, *case, program, repeat, **one, peak_rss_mib=found["peak_rss_mib"]) for case, one in runs]
+
+    runs, left = [], {program: list(CASES) for program in pythons}
+    if "osrt" in left:
+        left["osrt"] = [case for case in CASES if case[1]]
     for repeat in range(options.repeats):
-        for program, (python, driver) in pythons.items():
-            cases = short[program]
-            if not cases:
-                continue
-            arguments = [table, json.dumps(cases), options.time_limit]
-            found = call(f"{name}: {program}", python, driver, arguments, len(cases) * options.time_limit)
-            for (depth, penalty), case in zip(cases, found["cases"], strict=True):
-                runs.append(Run(name, depth, penalty, program, repeat, **case, peak_rss_mib=found["peak_rss_mib"]))
-                print(*runs[-1], file=sys.stderr)
-            short[program] = [case for case, one in zip(cases, found["cases"], strict=True) if one["cpu_seconds"] < LONG]
+        for program, cases in left.items():
+            own = []
+            for group in [[case] for case in cases] if program == "osrt" else [cases] if cases else []:
+                own += run(program, group, repeat)
+                if not own[-1].complete and program == "osrt":
+                    break
+            left[program] = [(one.depth, one.penalty) for one in own if one.complete and one.cpu_seconds < LONG]
+            runs += own
+            for one in own:
+                print(*one, file=sys.stderr)
     return runs
 
 
@@ -217,7 +240,7 @@ def rows_of(name: str, runs: list[Run], shape: tuple[int, int]) -> list[tuple[st
             mark = "" if complete.get(program, True) else ">"
             cells.append(mark + number(seconds[program]) + "*" * (program in wrong) if program in seconds else "")
         cells.append(by_program["optree"][0].iterations)
-        cells.append(" / ".join(number(own[0].peak_rss_mib) for own in by_program.values()))
+        cells.append(" / ".join(number(by_program[program][0].peak_rss_mib) for program in seconds))
         for program in ("pystreed", "osrt"):
             if program in seconds and complete["optree"]:
                 ratios[program] = seconds[program] / seconds["optree"]

@@ -24,7 +24,6 @@ def padded(columns, itemsize):
     return (vectors | 1 if itemsize > 2 else vectors) * VECTOR_BYTES // itemsize
 
 
-
 class Columns(NamedTuple):
     """Distinct rows as bits: column 0 holds all rows, column j + 1 the rows in category 1 of feature j."""
 

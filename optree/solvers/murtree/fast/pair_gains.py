@@ -62,9 +62,7 @@ class GainCode(VectorCode):
 
     def raise_to(self, pointer, value):
         """Replace a vector by the maximum of itself and another."""
-        self.builder.store(
-            self.greater(self.builder.load(pointer, align=self.align), value), pointer, align=self.align
-        )
+        self.builder.store(self.greater(self.builder.load(pointer, align=self.align), value), pointer, align=self.align)
 
     def floats(self, weight, total):
         """Return a weight and a sum as real numbers, in vectors or not."""
@@ -191,14 +189,33 @@ def _near_gains(
     out,
 ):
     def codegen(context, builder, signature, args):
-        array, words, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, scale, counts_, roots_, out_ = args
+        (
+            array,
+            words,
+            width,
+            columns,
+            runs_,
+            digits,
+            *listed,
+            heavy,
+            own_,
+            node_,
+            stride,
+            scale,
+            counts_,
+            roots_,
+            out_,
+        ) = args
         code = GainCode(builder, strips.dtype, near=True)
         counter = PairCode(context, builder, (strips, runs), array, width, runs_, digits, code.number(3))
         listed = code.arrays(context, (place, mask), listed)
         single, every, counted, *tables = code.arrays(
             context, (own, node, counts, roots, out), (own_, node_, counts_, roots_, out_)
         )
-        parts = ([(code.number(0), builder.add)], heavy), ([(code.number(1), builder.add), (code.number(2), builder.sub)], 0)
+        parts = (
+            ([(code.number(0), builder.add)], heavy),
+            ([(code.number(1), builder.add), (code.number(2), builder.sub)], 0),
+        )
 
         def both(support, whole):
             """Return the sums of the support and of the rest of the node."""

@@ -13,8 +13,8 @@ from optree.budget import Clock
 from optree.problem import Problem
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
-from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.bitset import salts
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, padded, table_of_rows
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.squares import Target, new_squares

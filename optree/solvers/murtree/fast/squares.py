@@ -222,7 +222,13 @@ def _costs(stack, rules, d, squares, c, q, out):
 def _splits(stack, d, squares, c, j, weight, total):
     """Return the highest gains of child 0 and child 1 of column ``j``, each with one more split: see `_costs`."""
     apart()
-    width, stride, counts, own, pairs = stack.frame[d]["width"], stack.stride, squares.counts, squares.own, stack.pairs[d]
+    width, stride, counts, own, pairs = (
+        stack.frame[d]["width"],
+        stack.stride,
+        squares.counts,
+        squares.own,
+        stack.pairs[d],
+    )
     end = (j // (VECTOR_BYTES // counts.itemsize) + 1) * (VECTOR_BYTES // counts.itemsize)
     w_j, s_j = np.float64(own[j]), np.float64(own[width + j])
     if c:
