@@ -16,7 +16,7 @@ from optree.solvers.kernels.bitset import ONE, count_bits
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.jit.llvm import intrinsic, types
 from optree.solvers.kernels.vector_code import VectorCode
-from optree.solvers.murtree.binary_columns import VECTOR_BYTES, padded
+from optree.solvers.murtree.binary_columns import padded
 
 ZERO = np.uint64(0)
 _padded = inner_function(padded)
@@ -206,17 +206,14 @@ def select_child(stack, d, column, child):
 
 @inner_function
 def list_child(stack, d, column, child):
-    """List the words of level ``d`` with rows of a child: `Stack.place`, `Stack.packed` and `Stack.packed_runs`.
-
-    A place is the index of a word in a strip of columns (``squares.cut_strips``).
-    """
+    """List the words of level ``d`` with rows of a child: `Stack.place`, `Stack.packed` and `Stack.packed_runs`."""
     bits, width, runs, place = stack.bits[d], stack.frame[d]["width"], stack.runs[d], stack.place
-    listed, lanes = np.int64(0), VECTOR_BYTES // bits.itemsize
+    listed = np.int64(0)
     stack.packed_runs[0] = 0
     for run in range(len(runs) - 1):
         for w in range(runs[run], runs[run + 1]):
             inside = bits[w * width + column]
             rows = inside if child else bits[w * width] & ~inside
-            place[listed], stack.packed[listed] = w * lanes, rows
+            place[listed], stack.packed[listed] = w * width, rows
             listed += rows != 0
         stack.packed_runs[run + 1] = listed

@@ -10,11 +10,11 @@ j = 0) there. Child 0 has the other two leaves each time.
 
 **P2, near gains. Statement.** Let A be a sum of two near gains, in units of cost, and G the sum of the two gains. Then
 A * (1 - 2^-18) - 2 <= G <= A * (1 + 2^-18).
-**Proof.** A near gain is S^2 / W in float32, whose operations have a relative error of u = 2^-24. S and W are rounded
-once each. The four reciprocals of a pair follow from one division: 1 / a = bcd / abcd. By the longest way a near gain
-has 18 roundings, and their sum one more: the relative error is below 20 u (1 + 20 u) < 2^-19. The float64 operations of
-a gain have 2^-50 at most, and each of the two gains is rounded down by less than 1. ``scale``, a power of two, keeps
-abcd between 2^-126 and 2^126 for weights below 2^51.
+**Proof.** A near gain is S^2 / W in float32, whose operations have a relative error of u = 2^-24. S and W are whole
+numbers that are rounded once each. The four reciprocals of a pair follow from one division: 1 / a = bcd / abcd. A near
+gain has 18 roundings, and a sum one more: the relative error is below 20 u (1 + 20 u) < 2^-19. The float64 operations
+of a gain have 2^-50 at most, and each of the two gains is rounded down by less than 1. No float32 overflows or loses
+digits: with ``scale``, a power of two, weights below 2^51 lie between 2^-21 and 2^30.
 **Used in** `near_gains`, and in ``squares.square_costs``: nearly all columns need no gain.
 """
 
@@ -26,7 +26,6 @@ from numba import config
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
 from optree.solvers.kernels.simd import call
 from optree.solvers.kernels.vector_code import VectorCode
-from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pair_counts import TILE, PairCode
 
 _N, _F = types.int64, types.float64
@@ -64,18 +63,14 @@ class GainCode(VectorCode):
         """Replace a vector by the maximum of itself and another."""
         self.builder.store(self.greater(self.builder.load(pointer, align=self.align), value), pointer, align=self.align)
 
-    def floats(self, weight, total):
-        """Return a weight and a sum as real numbers, in vectors or not."""
-        kind = self.real if isinstance(weight.type, ir.VectorType) else self.single
-        return self.builder.sitofp(weight, kind), self.builder.sitofp(total, kind)
-
     def less(self, one, other):
-        """Return the differences of weights and of sums."""
-        return tuple(self.builder.fsub(*pair) for pair in zip(one, other, strict=True))
+        """Return the differences of weights and of sums, whole numbers."""
+        return tuple(self.builder.sub(*pair) for pair in zip(one, other, strict=True))
 
     def gains(self, leaves, factor):
         """Return the gains of leaves, pairs of a weight and a sum; the near gains of four leaves, over ``factor``."""
         builder = self.builder
+        leaves = [[builder.sitofp(value, self.real) for value in leaf] for leaf in leaves]
         weights = [self.greater(weight, self.reals(1.0)) for weight, _ in leaves]
         squares = [builder.fmul(total, total) for _, total in leaves]
         if self.near:
@@ -94,11 +89,11 @@ class GainCode(VectorCode):
 def _build(code, width, columns, factor, singles, pairs, roots, target):
     """Build the loops over the pairs of columns, for one support or for two.
 
-    ``singles(j)`` and ``singles(block, vector=True)`` return weights and sums of single columns for each support, and
-    ``pairs(first, block)`` of all pairs of a tile and a block.
+    ``singles(j, load)`` returns weights and sums of single columns for each support, with ``code.load`` of a vector of
+    columns, and with ``code.load_splat`` of one. ``pairs(first, block)`` returns the pairs of a tile and a block.
     """
     builder, number, lanes = code.builder, code.number, code.number(code.lanes)
-    whole = [[code.reals(value) for value in sums] for sums in singles(number(0))]
+    whole = singles(number(0), code.load_splat)
     rows = 2 * len(whole)
 
     def row(m):
@@ -111,7 +106,7 @@ def _build(code, width, columns, factor, singles, pairs, roots, target):
         for m in range(rows):
             builder.store(code.reals(-1.0), root(i, m), align=code.align)
     with code.range(columns, lanes) as (block, _):
-        of_j = singles(block, vector=True)
+        of_j = singles(block, code.load)
         if not code.near:
             for m, leaf in enumerate((code.less(whole[0], of_j[0]), of_j[0])):
                 code.put(*code.gains([leaf], factor), target, block, row(rows + m))
@@ -123,10 +118,9 @@ def _build(code, width, columns, factor, singles, pairs, roots, target):
         with code.range(end, TILE) as (first, _):
             for n, supports in enumerate(pairs(first, block)):
                 i = builder.add(first, number(n))
-                for c, (ij, of_i) in enumerate(zip(supports, singles(i), strict=True)):
-                    every_i = [code.reals(value) for value in of_i]
-                    only_i, only_j = code.less(every_i, ij), code.less(of_j[c], ij)
-                    neither = code.less(code.less(whole[c], every_i), only_j)
+                for c, (ij, of_i) in enumerate(zip(supports, singles(i, code.load_splat), strict=True)):
+                    only_i, only_j = code.less(of_i, ij), code.less(of_j[c], ij)
+                    neither = code.less(code.less(whole[c], of_i), only_j)
                     g11, g10, g01, g00 = code.gains([ij, only_i, only_j, neither], factor)
                     code.raise_to(highest[2 * c], builder.fadd(g10, g00))
                     code.raise_to(highest[2 * c + 1], builder.fadd(g11, g01))
@@ -151,16 +145,12 @@ def _node_gains(typing_context, width, columns, node, stride, factor, roots, out
         code = GainCode(builder, node.dtype, near=False)
         counts, *tables = code.arrays(context, (node, roots, out), (array, *tables))
 
-        def load(*indices):
-            return [code.floats(code.load(counts, *indices), code.load(counts, stride, *indices))]
-
-        def singles(j, vector=False):
-            if vector:
-                return load(j)
-            return [code.floats(*(builder.load(code.place(counts, [j, *step])) for step in ((), (stride,))))]
+        def singles(j, load):
+            return [(load(counts, j), load(counts, stride, j))]
 
         def pairs(first, block):
-            return [load(builder.mul(builder.add(first, code.number(n)), width), block) for n in range(TILE)]
+            rows = (builder.mul(builder.add(first, code.number(n)), width) for n in range(TILE))
+            return [[(code.load(counts, row, block), code.load(counts, stride, row, block))] for row in rows]
 
         _build(code, width, columns, code.reals(factor), singles, pairs, *tables)
         return context.get_dummy_value()
@@ -170,44 +160,12 @@ def _node_gains(typing_context, width, columns, node, stride, factor, roots, out
 
 @intrinsic
 def _near_gains(
-    typing_context,
-    strips,
-    words,
-    width,
-    columns,
-    runs,
-    digits,
-    place,
-    mask,
-    heavy,
-    own,
-    node,
-    stride,
-    scale,
-    counts,
-    roots,
-    out,
+    typing_context, bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
 ):
     def codegen(context, builder, signature, args):
-        (
-            array,
-            words,
-            width,
-            columns,
-            runs_,
-            digits,
-            *listed,
-            heavy,
-            own_,
-            node_,
-            stride,
-            scale,
-            counts_,
-            roots_,
-            out_,
-        ) = args
-        code = GainCode(builder, strips.dtype, near=True)
-        counter = PairCode(context, builder, (strips, runs), array, width, runs_, digits, code.number(3))
+        array, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, scale, counts_, roots_, out_ = args
+        code = GainCode(builder, bits.dtype, near=True)
+        counter = PairCode(context, builder, (bits, runs), array, width, runs_, digits, code.number(3))
         listed = code.arrays(context, (place, mask), listed)
         single, every, counted, *tables = code.arrays(
             context, (own, node, counts, roots, out), (own_, node_, counts_, roots_, out_)
@@ -217,34 +175,24 @@ def _near_gains(
             ([(code.number(1), builder.add), (code.number(2), builder.sub)], 0),
         )
 
-        def both(support, whole):
-            """Return the sums of the support and of the rest of the node."""
-            rest = [builder.sub(*pair) for pair in zip(whole, support, strict=True)]
-            return code.floats(*support), code.floats(*rest)
-
-        def singles(j, vector=False):
-            def load(pointer, *indices):
-                return code.load(pointer, *indices) if vector else builder.load(code.place(pointer, indices))
-
-            return both([load(single, j), load(single, j, width)], [load(every, j), load(every, j, stride)])
+        def singles(j, load):
+            support = load(single, j), load(single, j, width)
+            return support, code.less((load(every, j), load(every, j, stride)), support)
 
         def pairs(first, block):
-            lane = builder.and_(first, code.number(code.lanes - 1))
-            tile = builder.add(builder.mul(builder.sub(first, lane), words), lane)
-            strip = builder.mul(block, words)
-            found = [counter.count(tile, strip, signs, within=listed, first=start) for signs, start in parts]
+            found = [counter.count(first, block, signs, within=listed, first=start) for signs, start in parts]
             for n, support in enumerate(zip(*found, strict=True)):
                 row = builder.mul(builder.add(first, code.number(n)), width)
                 code.store(support[0], counted, row, block)
                 code.store(support[1], counted, stride, row, block)
-                yield both(support, [code.load(every, row, block), code.load(every, stride, row, block)])
+                yield support, code.less((code.load(every, row, block), code.load(every, stride, row, block)), support)
 
         scale = code.reals(builder.fptrunc(scale, code.single))
         _build(code, width, columns, scale, singles, pairs, *tables)
         return context.get_dummy_value()
 
     numbers = place, mask, _N, own, node, _N, _F, counts, roots, out
-    return types.void(strips, _N, _N, _N, runs, _N, *numbers), codegen
+    return types.void(bits, _N, _N, runs, _N, *numbers), codegen
 
 
 @intrinsic
@@ -295,25 +243,24 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         table[2], table[3] = gains[1][0], gains[0][0]  # column 0 has all rows
 
     def near_gains(
-        strips, words, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
+        bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, scale, counts, roots, out
     ):
         """Find the highest near gains of both children of each root column, in a child of a node and in the rest.
 
-        strips : the bits of the node's ``words`` words, a vector of columns after the other (`cut_strips`). place, mask,
-        runs : the words with rows of the child, and these rows (`list_child`). The first digit of a weight is ``heavy``. ``own[k * width + j]`` is the weight or sum of column j in the child; ``node`` is as
+        place, mask, runs : the words of ``bits`` with rows of the child, and these rows (`list_child`). The first digit
+        of a weight is ``heavy``. ``own[k * width + j]`` is the weight or sum of column j in the child; ``node`` is as
         in `node_gains`. The counts of the child go to ``counts`` where i is not after the block of j. Row 2 * c + m of
         ``out`` (float32) is row m of `node_gains`, for the child (c = 0) or the rest (c = 1), over ``scale`` in place
         of ``factor``. ``roots`` : float32[4 * width * lanes], scratch.
         """
-        lanes, numbers = VECTOR_BYTES // strips.itemsize, []
-        table = strips[: words * width].reshape(-1, words, lanes).transpose(1, 0, 2).reshape(words, width)
+        table, numbers = bits.reshape(-1, width), []
         for k in range(2):
             total = np.zeros((columns, columns), np.int64)
             for digit in range(digits):
                 total *= 2
                 for c, sign in [(0, 1)] if k == 0 else [(1, 1), (2, -1)]:
                     listed = slice(runs[digit * 3 + c], runs[digit * 3 + c + 1])
-                    rows = table[place[listed] // lanes, :columns] & mask[listed, None]
+                    rows = table[place[listed] // width, :columns] & mask[listed, None]
                     total += sign * np.bitwise_count(rows[:, :, None] & rows[:, None, :]).sum(axis=0, dtype=np.int64)
             counts[k * stride :][: columns * width].reshape(columns, width)[:, :columns] = total
             every = node[k * stride :][: columns * width].reshape(columns, width)[:, :columns].astype(np.int64)

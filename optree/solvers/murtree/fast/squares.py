@@ -60,7 +60,6 @@ class Squares(NamedTuple):
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
     limited: bool  # whether some tree has a limit on splits
     scale: float  # a power of two, see `pair_gains`
-    strips: np.ndarray  # kind[words * width], the bits of level 3, see `cut_strips`
     own: np.ndarray  # kind[2 * width], scratch: weights and sums of columns in a support
     counts: np.ndarray  # kind[2 * stride], scratch: weights and sums of its pairs, see `near_gains`
     roots: np.ndarray  # float64[2 * width * lanes], scratch of `node_gains`
@@ -78,7 +77,6 @@ def new_squares(target: Target, stack: Stack, limited: bool) -> Squares:
         q=np.zeros((levels, width), np.int64),
         limited=limited,
         scale=2.0 ** -max(0, target.weight.bit_length() - 30),
-        strips=np.zeros(stack.bits.shape[1], stack.bits.dtype),
         own=np.zeros(2 * width, kind),
         counts=np.zeros(2 * stack.stride, kind),
         roots=np.zeros(rows * width),
@@ -102,28 +100,12 @@ def square_node(data, stack, d, squares, tiled):
     bits, width, runs, stride = stack.bits[d], stack.frame[d]["width"], stack.runs[d], stack.stride
     pair_counts(bits, width, tiled, runs, data.digits, 3, 0, stack.pairs[d, :stride])
     signed_pair_counts(bits, width, tiled, runs, data.digits, 3, 1, stack.pairs[d, stride : 2 * stride])
-    if d == 3:
-        cut_strips(bits, width, runs[len(runs) - 1], squares.strips)
     support = stack.key[d]
     for c in range(stack.frame[d]["columns"]):
         total, rows = np.int64(0), data.rows[clause_of(stack, d, c, 1)]
         for w in range(len(support)):
             total += masked_sum(squares.square, w, support[w] & rows[w])
         squares.q[d, c] = total
-
-
-@inner_function
-def cut_strips(bits, width, words, strips):
-    """Write the bits of a level to ``strips``, all words of a vector of columns before the next vector.
-
-    A strip of a few hundred words fits the fastest cache, and stays there while it is counted against all columns.
-    """
-    apart()
-    lanes = VECTOR_BYTES // bits.itemsize
-    for block in range(0, width, lanes):
-        for w in range(words):
-            for n in range(lanes):
-                strips[block * words + w * lanes + n] = bits[w * width + block + n]
 
 
 @inner_function
@@ -156,8 +138,7 @@ def square_costs(data, stack, rules, d, column, child, squares, tiled):
             own[k * width + j] = inside if child else pairs[k * stride + j] - inside
     list_child(stack, d, column, child)
     near_gains(
-        squares.strips,
-        stack.runs[d, len(stack.runs[d]) - 1],
+        stack.bits[d],
         width,
         tiled,
         stack.packed_runs,
@@ -198,12 +179,14 @@ def _costs(stack, rules, d, squares, c, q, out):
         one = max(one, leaves[0, j] + leaves[1, j])
     least_two = least_three = -np.inf
     for j in range(columns):
-        low0, low1 = near[j] * unit * _LOW - 2.0 - penalty, near[width + j] * unit * _LOW - 2.0 - penalty
+        low0 = np.float64(near[j]) * unit * _LOW - 2.0 - penalty
+        low1 = np.float64(near[width + j]) * unit * _LOW - 2.0 - penalty
         least_two = max(least_two, max(leaves[0, j] + low1, low0 + leaves[1, j]))
         least_three = max(least_three, max(leaves[0, j], low0) + max(leaves[1, j], low1))
     two = three = 0.0
     for j in range(columns):
-        high0, high1 = near[j] * unit * _HIGH - penalty, near[width + j] * unit * _HIGH - penalty
+        high0 = np.float64(near[j]) * unit * _HIGH - penalty
+        high1 = np.float64(near[width + j]) * unit * _HIGH - penalty
         needed = max(leaves[0, j], high0) + max(leaves[1, j], high1) >= least_three
         if squares.limited:
             needed |= max(leaves[0, j] + high1, high0 + leaves[1, j]) >= least_two
@@ -222,14 +205,9 @@ def _costs(stack, rules, d, squares, c, q, out):
 def _splits(stack, d, squares, c, j, weight, total):
     """Return the highest gains of child 0 and child 1 of column ``j``, each with one more split: see `_costs`."""
     apart()
-    width, stride, counts, own, pairs = (
-        stack.frame[d]["width"],
-        stack.stride,
-        squares.counts,
-        squares.own,
-        stack.pairs[d],
-    )
-    end = (j // (VECTOR_BYTES // counts.itemsize) + 1) * (VECTOR_BYTES // counts.itemsize)
+    width, stride, pairs = stack.frame[d]["width"], stack.stride, stack.pairs[d]
+    counts, own, lanes = squares.counts, squares.own, VECTOR_BYTES // pairs.itemsize
+    end = (j // lanes + 1) * lanes
     w_j, s_j = np.float64(own[j]), np.float64(own[width + j])
     if c:
         w_j, s_j = np.float64(pairs[j]) - w_j, np.float64(pairs[stride + j]) - s_j
