@@ -3,9 +3,9 @@
 All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth without a penalty, or
 depth 4 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
 that takes longer than five seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
-own, within 4 GiB and from the highest lambda on, until it fails to prove one. The clock is the processor time of ``fit`` there, and of
-``Solver.solve`` here. The cost of a tree is computed again from its leaves. An optimum of a peer that another tree
-refutes is listed as a wrong certificate.
+own, within 4 GiB and from the highest lambda on, until it fails to prove one. The clock is the processor time of
+``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A star marks a wrong
+certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
 
     python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --out runs.csv
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
-from support.modes import FULL, compiled_only, seeds
+from support.modes import COMPILED, FULL, compiled_only, seeds
 from support.problems import binary_problem
 from support.refusal import refused
 
@@ -18,6 +20,9 @@ from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.solvers.murtree.binary_columns import pack
+from optree.solvers.murtree.fast.pair_gains import near_gains
+from optree.solvers.murtree.regression import _signed_digits
 from optree.target import Grid, Values
 
 MURTREE = solvers.get("murtree")
@@ -72,7 +77,7 @@ def least_units(problem, depth, splits, penalty):
 
 
 def hard_regression_problem(seed):
-    """Up to 90 rows and 8 columns: parity, ties, copies, complements, nested columns, equal rows, weights of any size."""
+    """Return a problem of up to 90 rows: parity, ties, copies, complements, equal rows, weights of any size."""
     random = np.random.RandomState(seed)
     n, q = random.randint(2, 91 if seed % 4 == 0 else 31), random.randint(1, 9)
     codes = random.randint(2, size=(n, q))
@@ -225,3 +230,52 @@ def test_limits_and_bad_input():
         MurTreeRegressor().fit(pd.DataFrame(X), np.where(np.arange(200) == 3, np.inf, y))
     assert MurTreeRegressor(2).fit(X, np.ones(200)).predict(X[:2]).tolist() == [1, 1]
     assert MurTreeRegressor(0).fit(X, y).tree_.n_splits == 0
+
+
+if COMPILED:
+
+    @njit
+    def _near(*arguments):
+        near_gains(*arguments)
+
+else:
+    _near = near_gains
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_near_gains_are_as_near_as_stated(kind):
+    """Leaves of a few rows beside heavy ones, in a child of a node and in the rest of the node."""
+    for seed in seeds(40, 4):
+        random = np.random.RandomState(seed)
+        n, q, f = random.randint(2, 200), random.randint(3, 20), 2
+        codes = (random.rand(n, q) < random.rand(q)).astype(np.int8)
+        most = 2**30 // n if kind == np.uint32 else 2**40
+        sums = random.randint(-most, most, n) // random.choice([1, 1000, most], n)
+        weights = random.randint(1, 1 + 2 ** random.randint(1, 24 if kind == np.uint32 else 40), n)
+        data = pack(codes, np.stack([weights, *_signed_digits(sums)], axis=1), kind=kind)
+        width, tiles = len(data.bits) // len(data.group), (q + 4) // 4 * 4
+        table = np.pad(np.column_stack([np.ones(n, int), codes]), ((0, 0), (0, width - q - 1)))
+        node = np.stack([table.T @ (x[:, None] * table) for x in (weights, sums)])
+        signed = np.dtype(f"i{kind().itemsize}")
+        child = data.bits.reshape(-1, width)[:, f]
+        place = np.flatnonzero(child)
+        runs, heavy = np.searchsorted(place, data.runs), data.digits - int(weights.max()).bit_length()
+        factor, scale = 2.0**20, 2.0 ** -max(0, int(weights.sum()).bit_length() - 30)
+        out, counts = np.zeros(4 * width, np.float32), np.zeros(2 * width * width, signed)
+        arrays = data.bits, width, tiles, runs, data.digits, place * width, child[place], heavy
+        own, roots = node[:, f].astype(signed).ravel(), np.zeros(4 * width * 64 // signed.itemsize, np.float32)
+        _near(*arrays, own, node.astype(signed).ravel(), width * width, scale, counts, roots, out)
+        held = table[:, f] == 1
+        for c, m, j in np.ndindex(2, 2, q + 1):
+            root = held if c == 0 else ~held
+            root = root & (table[:, j] == m)
+            gain = max(
+                sum(
+                    int(Fraction(int(sums[leaf].sum()) ** 2 * int(factor), max(1, int(weights[leaf].sum()))))
+                    for leaf in (root & (column == 1), root & (column == 0))
+                )
+                for column in table[:, : q + 1].T
+            )
+            near = float(out[(2 * c + m) * width + j]) * scale * factor
+            assert near * (1 - 2.0**-18) - 2 <= gain <= near * (1 + 2.0**-18)

@@ -228,9 +228,9 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         """Find the highest gains of both children of each root column in a node.
 
         ``node[k * stride + i * width + j]`` is the weight (k = 0) or the sum (k = 1) of columns i and j; ``columns`` is
-        a multiple of TILE. Row m of ``out``, at ``out[m * width + j]``, is for root j: 0 and 1, the highest gain of child
-        0 and 1 with one more split; 2 and 3, the gains of these children as leaves. ``roots`` : float64[2 * width *
-        lanes], scratch.
+        a multiple of TILE. Row m of ``out``, at ``out[m * width + j]``, is for root j: 0 and 1, the highest gains of
+        child 0 and child 1 with one more split; 2 and 3, the gains of these children as leaves. ``roots`` : float64[2 *
+        width * lanes], scratch.
         """
         tables = (node[k * stride :][: columns * width].reshape(columns, width)[:, :columns] for k in range(2))
         weights, sums = (_leaves(table.astype(np.int64), columns) for table in tables)
