@@ -15,13 +15,8 @@ VECTOR_BYTES = 64  # columns are padded to whole vectors of this size
 
 
 def padded(columns, itemsize):
-    """Return the width of a table of columns with words of ``itemsize`` bytes: a whole number of vectors.
-
-    Of the wider words a search reads many, a vector of columns at a time. An odd number of vectors between two words
-    spreads them over the whole cache: of 64 columns of eight bytes a cache of 48 KiB would hold 96 words.
-    """
-    vectors = -(-columns * itemsize // VECTOR_BYTES)
-    return (vectors | 1 if itemsize > 2 else vectors) * VECTOR_BYTES // itemsize
+    """Return the width of a table of columns with words of ``itemsize`` bytes: a whole number of vectors."""
+    return -(-columns * itemsize // VECTOR_BYTES) * VECTOR_BYTES // itemsize
 
 
 class Columns(NamedTuple):
