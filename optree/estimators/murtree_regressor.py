@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
 from sklearn.base import RegressorMixin
 
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.estimators.murtree import AllLimits
+from optree.problem import Problem
+
+if TYPE_CHECKING:
+    from optree.solvers.lambda_path import Stretch
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class MurTreeRegressor(RegressorMixin, TreeEstimator):
+class MurTreeRegressor(AllLimits, RegressorMixin, TreeEstimator):
     """Optimal regression trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the squared error, as a share of the squared error of a leaf, plus ``regularization`` for each split.
@@ -96,8 +103,15 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         problem, unit = self._problem(X, y, sample_weight)
         if len(problem.y) < 2:
             raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
-        self._find_tree(problem, unit, objective, clock)
+        return self._find_tree(problem, unit, objective, clock)._finish(problem)
+
+    def _finish(self, problem: Problem) -> Self:
+        """Set the attributes that only numbers have."""
         self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
         grid = problem.target.grid(problem)
         self.resolution_ = 0.0 if grid.exact else grid.step
         return self
+
+    def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
+        """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
+        return super()._model(stretch, problem, unit)._finish(problem)

@@ -20,6 +20,7 @@ from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.binary_columns import pack
 from optree.solvers.murtree.fast.pair_gains import near_gains
 from optree.solvers.murtree.regression import _signed_digits
@@ -95,10 +96,10 @@ def hard_regression_problem(seed):
     weights = [np.ones(n), random.randint(0, 4, n), random.randint(1, 1000, n) ** 3, 2 ** random.randint(0, 30, n)]
     weights = weights[random.randint(4)].astype(int)
     weights[0] = max(weights[0], 1)
-    return Problem(binary_problem_of(codes), Values(y), weights)
+    return Problem(binary_columns(codes), Values(y), weights)
 
 
-def binary_problem_of(codes):
+def binary_columns(codes):
     return CodedColumns(codes, tuple(Feature(f"x{j}", ("0", "1")) for j in range(codes.shape[1])))
 
 
@@ -206,6 +207,36 @@ def test_it_is_no_worse_than_greedy_on_the_same_splits():
         assert model.score(X, y) >= greedy.score(codes, y) - 1e-9
         assert model.cost_ == pytest.approx(((y - model.predict(X)) ** 2).sum(), rel=1e-5)
         assert 0 < model.resolution_ < np.ptp(y) / 2**18
+
+
+@pytest.mark.slow
+def test_the_path_along_lambda_has_the_optimum_of_each():
+    for seed in seeds(40, 2):
+        (depth, splits), random = some_limits(seed), np.random.RandomState(seed)
+        n, q = random.randint(20, 60), random.randint(2, 8)
+        X, weights = random.randint(2, size=(n, q)), random.randint(1, 4, n)
+        y = X[:, 0] * X[:, 1] + [random.randn(n), random.randint(5, size=n)][seed % 2]
+        model = MurTreeRegressor(depth, max_splits=splits)
+        path = model.lambda_path(X, y, weights)
+        problem = Problem(binary_columns(X), Values(y), weights)
+        ends, whole = [highest for highest, _ in path] + [0.0], float(problem.target.whole_loss(problem))
+        for (highest, fitted), lowest in zip(path, ends[1:], strict=True):
+            assert fitted.status_ == "optimal"
+            for share in (highest, (highest + lowest) / 2, lowest):
+                best = MurTreeRegressor(depth, max_splits=splits, regularization=share).fit(X, y, weights)
+                cost = fitted.cost_ + (share - highest) * whole * fitted.tree_.n_splits
+                assert cost == pytest.approx(best.cost_, rel=1e-6, abs=1e-6 * whole)
+                assert fitted.resolution_ == best.resolution_
+
+
+@pytest.mark.slow
+def test_the_least_squared_error_of_all_limits():
+    for seed in seeds(60, 2):
+        problem, (depth, splits) = hard_regression_problem(seed), some_limits(seed)
+        found = grid(problem, depth, splits)
+        assert (found.loss == found.lower).all()
+        for d, n in np.ndindex(found.loss.shape):
+            assert found.loss[d, n] == least_units(problem, d, n, 0)
 
 
 def test_weights_are_repeated_rows_and_rows_without_any_are_not_there():

@@ -41,7 +41,7 @@ def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
 
 
-def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Target, int]:
+def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Target, int]:
     """Return the columns of the rows, the target, and the cost that no tree avoids.
 
     This cost is left out of the search's costs. The words of class 0 have all rows, and serve as keys of supports.
@@ -66,7 +66,7 @@ def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Targ
 def regress(task: Task, deepening: bool) -> Outcome:
     """Find the tree of least squared error over binary features."""
     problem, penalty, splits = task.problem, task.scale.penalty, task.objective.max_splits
-    data, target, certain = _columns(problem, task.clock.check)
+    data, target, certain = value_columns(problem, task.clock.check)
     task.clock.prepared()
     levels, leaf = min(task.objective.max_depth, len(problem.y) - 1), Tree.leaf(problem)
     if levels == 0 or splits == 0 or task.loss(leaf) == 0:
