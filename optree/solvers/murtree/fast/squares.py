@@ -15,7 +15,9 @@ The cost of a leaf is Q - gain.
 The runs of ``pair_counts.py`` hold the weights w as class 0. Classes 1 and 2 hold two whole numbers whose difference is
 s: the ones and the minus ones of its non-adjacent form. The counts of a pair of columns are therefore its exact weight
 and sum. A third of the digits of this form are not 0, and half of the binary digits (G. Reitwiesner, "Binary
-arithmetic", Advances in Computers 1, 1960).
+arithmetic", Advances in Computers 1, 1960). Worth: 20,000 rows and 40 columns at depth 4 in .25 s for .34, 2000 rows at
+depth 5 in .70 for .83. The words of class 0 hold each row, and are the keys of supports: at depth 5 the 20,000 rows
+take 3.8 s for 5.4 with all words as keys.
 
 **Statement.** The cost of a leaf is a whole number, the same for every path to the leaf, and not negative. Up to
 rounding it is the leaf's sum of squared errors, minus the squared errors within its groups, which no tree avoids.
