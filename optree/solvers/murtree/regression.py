@@ -5,10 +5,10 @@ section 4.9.2. The search is the classifier's (``fast/depth_first.py``) with oth
 trees of two levels follow from sums of the target over pairs of columns. The similarity bound does not hold for squared
 errors and is off. Equal rows share a leaf, which bounds the cost of every support.
 
-Left out: the k-means bound of osrt (R. Zhang et al., "Optimal Sparse Regression Trees", AAAI 2023), by which the cost of
-a child is at least the cost of the best clustering of its target into four. In nodes with three levels left of wine,
-diabetes and friedman2 (``benchmarks/regression.py``) it prunes 6 of 628 splits without a penalty, 81 with lambda .02 and
-242 with .05, given the optimum as incumbent. The search solves both children of a split in about five microseconds.
+Left out: the k-means bound of osrt (R. Zhang et al., "Optimal Sparse Regression Trees", AAAI 2023), by which a child
+costs at least as much as the best clustering of its target into four. In nodes with three levels left of wine, diabetes
+and friedman2 (``benchmarks/regression.py``) it prunes 6 of 628 splits without a penalty, 81 with lambda .02 and 242
+with .05, given the optimum as incumbent. The search solves both children of a split in about five microseconds.
 
 Guarantee. The target is rounded to a grid of whole numbers of at most 20 bits (:class:`optree.target.Grid`). Values
 that lie on such a grid, as whole numbers and short decimals do, are kept. For the rounded target the search is exact up
