@@ -166,6 +166,23 @@ class TreeEstimator(TreeViews, TableEstimator):
         unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
         return (None, None) if broken or unknown else (tree, columns)
 
+    def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
+        """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""
+        if path.status != "optimal":
+            reached = float(path.stretches[-1].lowest) if path.stretches else 1
+            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
+        self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
+        self.solver_ = path.search
+        return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in path.stretches]
+
+    def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
+        """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
+        model, columns = copy(self).set_params(regularization=str(stretch.highest)), stretch.columns or problem.columns
+        scale, whole = model._objective().scale(problem), problem.target.whole_loss(problem)
+        cost = Fraction(stretch.loss * scale.error) / scale.row + stretch.highest * whole * stretch.paid
+        model._keep(stretch.tree, columns, "optimal", cost, cost, whole, unit)
+        return model
+
 
 @documented
 class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
@@ -198,19 +215,3 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
         """
         clock, objective = self._budget.start(), self._objective()
         return self._find_tree(*self._problem(X, y, sample_weight, clock=clock), objective, clock)
-
-    def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
-        """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""
-        if path.status != "optimal":
-            reached = float(path.stretches[-1].lowest) if path.stretches else 1
-            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
-        self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
-        self.solver_ = path.search
-        return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in path.stretches]
-
-    def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
-        """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
-        model, columns = copy(self).set_params(regularization=str(stretch.highest)), stretch.columns or problem.columns
-        cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
-        model._keep(stretch.tree, columns, "optimal", cost, cost, problem.total_weight, unit)
-        return model

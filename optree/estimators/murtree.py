@@ -7,6 +7,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
@@ -19,9 +20,40 @@ from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 
 
+class AllLimits:
+    """The trees for all limits and for all lambda, of an estimator with ``max_depth`` and ``max_splits``."""
+
+    def _explore(self, search: Callable, X, y, sample_weight):
+        """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
+        clock, limits = self._budget.start(), self._objective()
+        problem, unit = self._problem(X, y, sample_weight, clock=clock)
+        found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
+        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
+        self.solver_, self.compile_seconds_ = self._solver, clock.compile_seconds()
+        return found, problem, unit
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, Self]]:
+        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole search.
+
+        Returns
+        -------
+        list of (float, MurTreeClassifier)
+            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
+            The tree is optimal down to the next tree's lambda.
+        """
+        base = clone(self)
+        found, problem, unit = base._explore(grid, X, y, sample_weight)
+        return base._along(found.path(self._objective().regularization), problem, unit)
+
+
 @documented
 @dataclass(eq=False, repr=False)
-class MurTreeClassifier(TreeClassifier):
+class MurTreeClassifier(AllLimits, TreeClassifier):
     """Optimal trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the share of misclassified rows plus ``regularization`` for each split.
@@ -75,15 +107,6 @@ class MurTreeClassifier(TreeClassifier):
     def _parameters(self) -> dict:
         return {"fewest_splits": self.fewest_splits}
 
-    def _explore(self, search: Callable, X, y, sample_weight):
-        """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
-        clock, limits = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, y, sample_weight, clock=clock)
-        found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
-        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
-        self.solver_, self.compile_seconds_ = self._solver, clock.compile_seconds()
-        return found, problem, unit
-
     def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:
         """Return the trees with the fewest errors for all limits up to ``max_depth`` and ``max_splits``.
 
@@ -114,24 +137,6 @@ class MurTreeClassifier(TreeClassifier):
             model._keep(found.tree(depth, splits), problem.columns, status, cost, bound, problem.total_weight, unit)
             models.append((depth, splits, model))
         return models
-
-    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, MurTreeClassifier]]:
-        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`. The limits on time, memory and iterations are for the whole search.
-
-        Returns
-        -------
-        list of (float, MurTreeClassifier)
-            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
-            The tree is optimal down to the next tree's lambda.
-        """
-        base = clone(self)
-        found, problem, unit = base._explore(grid, X, y, sample_weight)
-        return base._along(found.path(self._objective().regularization), problem, unit)
 
     def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
         """Return the Pareto-optimal trees of two classes: no tree has fewer false positives and fewer false negatives.

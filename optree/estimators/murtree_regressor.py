@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from optree.estimators.docstrings import documented
+from optree.estimators.murtree import AllLimits
 from optree.estimators.tree_regressor import TreeRegressor
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class MurTreeRegressor(TreeRegressor):
+class MurTreeRegressor(AllLimits, TreeRegressor):
     """Optimal regression trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the squared error, as a share of the squared error of a leaf, plus ``regularization`` for each split.

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
 from sklearn.base import RegressorMixin
 
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.problem import Problem
+
+if TYPE_CHECKING:
+    from optree.solvers.lambda_path import Stretch
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +36,14 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
         problem, unit = self._problem(X, y, sample_weight, clock=clock)
         if len(problem.y) < 2:
             raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
-        self._find_tree(problem, unit, objective, clock)
+        return self._find_tree(problem, unit, objective, clock)._finish(problem)
+
+    def _finish(self, problem: Problem) -> Self:
+        """Set the attributes that only numbers have."""
         self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
         self.resolution_ = problem.target.resolution(problem)
         return self
+
+    def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
+        """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
+        return super()._model(stretch, problem, unit)._finish(problem)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
+from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
-from support.modes import FULL, compiled_only
+from support.modes import COMPILED, FULL, compiled_only, seeds
 from support.problems import binary_problem
 from support.refusal import refused
 
 from optree import MurTreeRegressor, solvers
 from optree.budget import Budget
+from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.solvers.murtree.all_limits import grid
+from optree.solvers.murtree.binary_columns import pack
+from optree.solvers.murtree.fast.pair_gains import near_gains
+from optree.solvers.murtree.regression import _signed_digits
 from optree.target import Grid, Values
 
 MURTREE = solvers.get("murtree")
@@ -39,6 +48,59 @@ def least(codes, y, weights, depth, splits, price=0.0, memo=None):
         return memo[key]
 
     return best(np.arange(len(y)), depth, splits)
+
+
+def least_units(problem, depth, splits, penalty):
+    """Return the least cost in whole units of the grid, by brute force over sets of rows as whole numbers."""
+    grid, codes = problem.target.grid(problem), problem.codes
+    masks = [sum(1 << int(r) for r in np.flatnonzero(column)) for column in codes.T]
+    weights, centred = grid.weights.astype(float), (grid.whole - grid.centre).astype(float)
+
+    @cache
+    def gain(rows):
+        held = [r for r in range(len(codes)) if rows >> r & 1]
+        total, weight = centred[held] @ weights[held], max(weights[held].sum(), 1.0)
+        return int(np.floor(total * total / weight * (grid.fine * (1 - 2.0**-51))))
+
+    @cache
+    def best(rows, depth, splits):
+        found = gain(rows)
+        for mask in masks if depth and splits else ():
+            if rows & mask and rows & ~mask:
+                for below in range(splits if splits < 2**depth - 1 else 1):
+                    first = below if splits < 2**depth - 1 else splits
+                    second = splits - 1 - below if splits < 2**depth - 1 else splits
+                    both = best(rows & mask, depth - 1, first) + best(rows & ~mask, depth - 1, second)
+                    found = max(found, both - penalty)
+        return found
+
+    return grid.squares - best((1 << len(codes)) - 1, depth, 2**depth if splits is None else splits)
+
+
+def hard_regression_problem(seed):
+    """Return a problem of up to 90 rows: parity, ties, copies, complements, equal rows, weights of any size."""
+    random = np.random.RandomState(seed)
+    n, q = random.randint(2, 91 if seed % 4 == 0 else 31), random.randint(1, 9)
+    codes = random.randint(2, size=(n, q))
+    if q > 2 and random.randint(2):
+        codes[:, 1], codes[:, 2] = 1 - codes[:, 0], codes[:, 0] & codes[:, 2]
+    if random.randint(3) == 0:
+        codes = codes[random.randint(max(1, n // 3), size=n)]
+    y = [
+        random.randn(n),
+        codes[:, :3].sum(axis=1) % 2 * 1.0,
+        random.randint(-3, 4, n) * 1.0,
+        random.randn(n) ** 9,
+        codes @ np.arange(q) + np.round(random.randn(n), 2),
+    ][random.randint(5)]
+    weights = [np.ones(n), random.randint(0, 4, n), random.randint(1, 1000, n) ** 3, 2 ** random.randint(0, 30, n)]
+    weights = weights[random.randint(4)].astype(int)
+    weights[0] = max(weights[0], 1)
+    return Problem(binary_columns(codes), Values(y), weights)
+
+
+def binary_columns(codes):
+    return CodedColumns(codes, tuple(Feature(f"x{j}", ("0", "1")) for j in range(codes.shape[1])))
 
 
 def regression_problem(seed):
@@ -84,6 +146,16 @@ def test_the_least_squared_error():
         assert found.tree.depth <= depth
         assert found.tree.n_splits <= most
         assert step == 0 or seed % 4 in (0, 3)
+
+
+@pytest.mark.slow
+def test_every_cost_is_the_least_in_whole_units():
+    for seed in seeds(400, 6):
+        problem, (depth, splits) = hard_regression_problem(seed), some_limits(seed)
+        objective = Objective.of(["0", "0.001", "0.03", "0.2"][seed % 4], "split", depth, splits)
+        found = MURTREE.solve(problem, objective)
+        assert found.cost == found.lower_bound
+        assert found.cost == least_units(problem, depth, splits, objective.scale(problem).penalty), seed
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum():
@@ -137,6 +209,36 @@ def test_it_is_no_worse_than_greedy_on_the_same_splits():
         assert 0 < model.resolution_ < np.ptp(y) / 2**18
 
 
+@pytest.mark.slow
+def test_the_path_along_lambda_has_the_optimum_of_each():
+    for seed in seeds(40, 2):
+        (depth, splits), random = some_limits(seed), np.random.RandomState(seed)
+        n, q = random.randint(20, 60), random.randint(2, 8)
+        X, weights = random.randint(2, size=(n, q)), random.randint(1, 4, n)
+        y = X[:, 0] * X[:, 1] + [random.randn(n), random.randint(5, size=n)][seed % 2]
+        model = MurTreeRegressor(depth, max_splits=splits)
+        path = model.lambda_path(X, y, weights)
+        problem = Problem(binary_columns(X), Values(y), weights)
+        ends, whole = [highest for highest, _ in path] + [0.0], float(problem.target.whole_loss(problem))
+        for (highest, fitted), lowest in zip(path, ends[1:], strict=True):
+            assert fitted.status_ == "optimal"
+            for share in (highest, (highest + lowest) / 2, lowest):
+                best = MurTreeRegressor(depth, max_splits=splits, regularization=share).fit(X, y, weights)
+                cost = fitted.cost_ + (share - highest) * whole * fitted.tree_.n_splits
+                assert cost == pytest.approx(best.cost_, rel=1e-6, abs=1e-6 * whole)
+                assert fitted.resolution_ == best.resolution_
+
+
+@pytest.mark.slow
+def test_the_least_squared_error_of_all_limits():
+    for seed in seeds(60, 2):
+        problem, (depth, splits) = hard_regression_problem(seed), some_limits(seed)
+        found = grid(problem, depth, splits)
+        assert (found.loss == found.lower).all()
+        for d, n in np.ndindex(found.loss.shape):
+            assert found.loss[d, n] == least_units(problem, d, n, 0)
+
+
 def test_weights_are_repeated_rows_and_rows_without_any_are_not_there():
     random = np.random.RandomState(1)
     X, y, weights = random.randint(2, size=(60, 5)), random.randint(50, size=60) / 10, random.randint(4, size=60) / 2
@@ -159,3 +261,52 @@ def test_limits_and_bad_input():
         MurTreeRegressor().fit(pd.DataFrame(X), np.where(np.arange(200) == 3, np.inf, y))
     assert MurTreeRegressor(2).fit(X, np.ones(200)).predict(X[:2]).tolist() == [1, 1]
     assert MurTreeRegressor(0).fit(X, y).tree_.n_splits == 0
+
+
+if COMPILED:
+
+    @njit
+    def _near(*arguments):
+        near_gains(*arguments)
+
+else:
+    _near = near_gains
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
+def test_near_gains_are_as_near_as_stated(kind):
+    """Leaves of a few rows beside heavy ones, in a child of a node and in the rest of the node."""
+    for seed in seeds(40, 4):
+        random = np.random.RandomState(seed)
+        n, q, f = random.randint(2, 200), random.randint(3, 20), 2
+        codes = (random.rand(n, q) < random.rand(q)).astype(np.int8)
+        most = 2**30 // n if kind == np.uint32 else 2**40
+        sums = random.randint(-most, most, n) // random.choice([1, 1000, most], n)
+        weights = random.randint(1, 1 + 2 ** random.randint(1, 24 if kind == np.uint32 else 40), n)
+        data = pack(codes, np.stack([weights, *_signed_digits(sums)], axis=1), kind=kind)
+        width, tiles = len(data.bits) // len(data.group), (q + 4) // 4 * 4
+        table = np.pad(np.column_stack([np.ones(n, int), codes]), ((0, 0), (0, width - q - 1)))
+        node = np.stack([table.T @ (x[:, None] * table) for x in (weights, sums)])
+        signed = np.dtype(f"i{kind().itemsize}")
+        child = data.bits.reshape(-1, width)[:, f]
+        place = np.flatnonzero(child)
+        runs, heavy = np.searchsorted(place, data.runs), data.digits - int(weights.max()).bit_length()
+        factor, scale = 2.0**20, 2.0 ** -max(0, int(weights.sum()).bit_length() - 30)
+        out, counts = np.zeros(4 * width, np.float32), np.zeros(2 * width * width, signed)
+        arrays = data.bits, width, tiles, runs, data.digits, place * width, child[place], heavy
+        own, roots = node[:, f].astype(signed).ravel(), np.zeros(4 * width * 64 // signed.itemsize, np.float32)
+        _near(*arrays, own, node.astype(signed).ravel(), width * width, scale, counts, roots, out)
+        held = table[:, f] == 1
+        for c, m, j in np.ndindex(2, 2, q + 1):
+            root = held if c == 0 else ~held
+            root = root & (table[:, j] == m)
+            gain = max(
+                sum(
+                    int(Fraction(int(sums[leaf].sum()) ** 2 * int(factor), max(1, int(weights[leaf].sum()))))
+                    for leaf in (root & (column == 1), root & (column == 0))
+                )
+                for column in table[:, : q + 1].T
+            )
+            near = float(out[(2 * c + m) * width + j]) * scale * factor
+            assert near * (1 - 2.0**-18) - 2 <= gain <= near * (1 + 2.0**-18)

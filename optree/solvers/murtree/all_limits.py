@@ -1,4 +1,4 @@
-"""The best trees for every limit on depth and splits, from searches that share one memo.
+"""The best trees for every limit on depth and splits, from searches that share one memo, for classes or values.
 
 MurTree calls this incremental solving (Demirovic et al., JMLR 23, 2022, section 4.6.5). T(d, n) is the lowest loss of a
 tree of at most d levels and n splits. Three facts leave few searches:
@@ -29,6 +29,7 @@ from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import checked_limits, full_splits, normal_splits
+from optree.solvers.murtree.regression import value_columns
 from optree.tree import Tree
 
 
@@ -40,7 +41,7 @@ class Grid:
     lower: np.ndarray  # int64[D + 1, N + 1], lower bound of that loss; equal to ``loss`` where the tree is optimal
     trees: tuple[Tree, ...]  # the distinct trees, in the order in which they were found
     which: np.ndarray  # int64[D + 1, N + 1], index in ``trees`` of the tree of each pair of limits
-    total_weight: int
+    whole: int  # the loss that lambda = 1 stands for
     status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
@@ -56,12 +57,12 @@ class Grid:
         return self.trees[self.which[min(limits.max_depth, depths - 1), n]]
 
     def path(self, lowest: Fraction = Fraction(0)) -> LambdaPath:
-        """Return the trees that minimise loss + lambda * total weight * splits, for lambda from 1 down to ``lowest``.
+        """Return the trees that minimise loss + lambda * ``whole`` * splits, for lambda from 1 down to ``lowest``.
 
         They are the corners of the lower hull of the last row of ``loss``. Where a proof is missing, the path ends at
         the lowest lambda at which the unproven trees cannot win. A limit on splits holds for all trees of the path.
         """
-        loss, lower, weight = self.loss[-1].tolist(), self.lower[-1].tolist(), self.total_weight
+        loss, lower, weight = self.loss[-1].tolist(), self.lower[-1].tolist(), self.whole
         stretches, high, n = [], Fraction(1), 0
         while n is not None and (high > lowest or not stretches):
             # The line of n meets the lines of more splits at these lambdas. Unproven trees stand at their lower bounds.
@@ -77,16 +78,20 @@ class _Filling:
 
     def __init__(self, problem: Problem, depth: int, splits: int, clock: Clock):
         self.problem, self.clock, self.depth, self.splits = problem, clock, depth, splits
-        data, self.certain = columns(problem)
+        target = None
+        if problem.target.kind == "values":
+            data, target, self.certain = value_columns(problem, clock.check)
+        else:
+            data, self.certain = columns(problem)
         clock.prepared()
         self.trees = [Tree.leaf(problem)]
-        leaf = self.trees[0].loss(problem)
+        leaf = problem.target.training_loss(self.trees[0], problem)
         self.loss = np.full((depth + 1, splits + 1), leaf)
         self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain + data.floor)
         self.lower[0] = self.lower[:, 0] = leaf
         self.which = np.zeros_like(self.loss)
         deepest = min(depth, splits)
-        self.search = Search(data, Rules(1, 0, deepest, splits)) if data is not None and deepest else None
+        self.search = Search(data, Rules(1, 0, deepest, splits), target) if data is not None and deepest else None
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield the limits of each search in turn; see the module's text."""
@@ -104,7 +109,7 @@ class _Filling:
                 status = self.search.run(self.clock)
                 self.take(d, n)
                 if log:
-                    log(f"{self.clock.seconds():.1f} s, depth {d}, {n} splits: {self.loss[d, n]} errors")
+                    log(f"{self.clock.seconds():.1f} s, depth {d}, {n} splits: loss {self.loss[d, n]}")
                 if status not in (None, "optimal"):
                     return status
         self.spread()
@@ -160,5 +165,7 @@ def grid(
     counters = filling.search.counters if filling.search else {"iterations": 0, "supports": 0}
     require_iterations(status, counters)
     trees, which = tuple(filling.trees[tree] for tree in used), which.reshape(filling.which.shape)
-    total = problem.total_weight
-    return Grid(filling.loss, filling.lower, trees, which, total, status, counters, clock.searched())
+    whole = problem.total_weight
+    if problem.target.kind == "values":
+        whole = problem.target.grid(problem).of_a_leaf or 1
+    return Grid(filling.loss, filling.lower, trees, which, whole, status, counters, clock.searched())

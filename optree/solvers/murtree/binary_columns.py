@@ -11,7 +11,12 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 
-PADDING = 32  # columns are padded to a multiple of this, which holds whole vectors of all types of counts
+VECTOR_BYTES = 64  # columns are padded to whole vectors of this size
+
+
+def padded(columns, itemsize):
+    """Return the width of a table of columns with words of ``itemsize`` bytes: a whole number of vectors."""
+    return -(-columns * itemsize // VECTOR_BYTES) * VECTOR_BYTES // itemsize
 
 
 class Columns(NamedTuple):
@@ -48,6 +53,24 @@ def pack_columns(codes, group, bits, width):
             bits[w * width] |= np.uint64(1) << shift
             for j in range(codes.shape[1]):
                 bits[w * width + 1 + j] |= np.uint64(codes[r, j]) << shift
+
+
+@kernel
+def group_rows(weights, digits, size, group, runs):
+    """List the rows of each run in ``group`` (-1 for all bits), and the first word of each run in ``runs``.
+
+    The runs of weights[n, K] are ordered by digit, the highest first, then by class. A word has ``size`` bits.
+    """
+    at, run = 0, 0
+    for digit in range(digits - 1, -1, -1):
+        for k in range(weights.shape[1]):
+            for r in range(len(weights)):
+                if weights[r, k] >> digit & 1:
+                    group[at] = r
+                    at += 1
+            at = (at + size - 1) // size * size
+            run += 1
+            runs[run] = at // size
 
 
 def _count_words(weights: np.ndarray) -> int:
@@ -118,30 +141,34 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     digits = int(weights.max()).bit_length()
     if kind is None:
         kind = np.dtype(f"u{narrowest(int(weights.sum())).itemsize}")
-    size = 8 * np.dtype(kind).itemsize
-    groups, runs = [], [0]
-    for digit in range(digits - 1, -1, -1):
-        for column in weights.T:
-            held = np.flatnonzero(column >> digit & 1)
-            groups.append(np.full(-(-len(held) // size) * size, -1))
-            groups[-1][: len(held)] = held
-            runs.append(runs[-1] + len(groups[-1]) // size)
-    words = -(-runs[-1] * size // 64) * 64 // size  # whole words of 64 bits
-    group = np.concatenate([*groups, np.full((words - runs[-1]) * size, -1)]).reshape(words, size)
+    size, runs = 8 * np.dtype(kind).itemsize, np.zeros(digits * weights.shape[1] + 1, np.int64)
+    group = np.full((int(np.bitwise_count(weights).sum()) // size + len(runs) + 3) * size, -1)
+    group_rows(weights, digits, size, group, runs)
+    words = -(-int(runs[-1]) * size // 64) * 64 // size  # whole words of 64 bits
+    group = group.reshape(-1, size)[:words]
     count = 1 + codes.shape[1]
-    width = -(-count // PADDING) * PADDING
+    width = padded(count, np.dtype(kind).itemsize)
     bits = np.zeros(words * width, kind)
     pack_columns(codes, group, bits, width)
-    held = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)
-    rows = np.empty((2 * count - 1, held.shape[1]), np.uint64)
-    rows[:-1:2], rows[1::2], rows[-1] = held[0] & ~held[1:], held[1:], held[0]
+    rows = table_of_rows(bits.reshape(words, width)[:, :count])
     return Columns(
         bits=bits,
         rows=rows,
-        runs=np.array(runs, np.int64),
+        runs=runs,
         salt=salts(rows.shape[1]),
         group=group,
         digits=digits,
         classes=weights.shape[1],
         floor=floor,
     )
+
+
+def table_of_rows(bits: np.ndarray) -> np.ndarray:
+    """Return ``Columns.rows`` of some words of all columns, kind[words, columns], padded to words of 64 bits."""
+    words, count = bits.shape
+    held = np.zeros((count, -(-words * bits.itemsize // 8) * 8 // bits.itemsize), bits.dtype)
+    held[:, :words] = bits.T
+    held = held.view(np.uint64)
+    rows = np.empty((2 * count - 1, held.shape[1]), np.uint64)
+    rows[:-1:2], rows[1::2], rows[-1] = held[0] & ~held[1:], held[1:], held[0]
+    return rows

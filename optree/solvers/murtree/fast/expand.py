@@ -10,9 +10,8 @@ from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.memo import find, insert, limits_of
 from optree.solvers.kernels.sorting import sort_by
 from optree.solvers.murtree.fast.bounds import bound_similar, bound_small_trees, split_bound
-from optree.solvers.murtree.fast.pack_rows import pack_rows, select_child
 from optree.solvers.murtree.fast.stack import ITERATIONS, clause_of
-from optree.solvers.murtree.fast.two_levels import best_costs, count_children, count_node, pair_weights
+from optree.solvers.murtree.fast.two_levels import best_costs, count_children, count_losses, count_node, pair_weights
 from optree.solvers.murtree.limits import full_splits_inner
 
 
@@ -22,7 +21,7 @@ def expand(data, stack, rules, d, many, squares):
     apart()
     frame, costs = stack.frame[d], stack.small[1]
     count_node(data, stack, d, many, squares)
-    count_children(data, stack, d, stack.bits[d], stack.runs[d], True, np.int64(0), many, squares)
+    count_losses(data, stack, d, many, squares)
     best_costs(stack.loss[1], frame["columns"], rules, costs)
     splits = frame["splits_left"]
     limited = splits != NO_LIMIT
@@ -141,16 +140,7 @@ def solve_children(data, stack, memo, rules, j, many, squares):
         stack.state[ITERATIONS] += 1
         weight = pair_weights(data, stack, 3, many, squares)
         smaller = 1 if 2 * np.int64(weight[j]) <= frame["weight"] else 0
-        q = np.int64(0)
-        if squares is not None:
-            q = squares.q[3, j] if smaller else squares.q[3, 0] - squares.q[3, j]
-        select_child(stack, 3, j, smaller)
-        pack_rows(
-            stack.bits[3], frame["width"], stack.runs[3], stack.mask, stack.moves, stack.packed, stack.packed_runs
-        )
-        count_children(data, stack, 3, stack.packed, stack.packed_runs, False, q, many, squares)
-        best_costs(stack.loss[0], frame["columns"], rules, stack.small[smaller])
-        best_costs(stack.loss[1], frame["columns"], rules, stack.small[1 - smaller])
+        count_children(data, stack, rules, j, smaller, many, squares)
         for child in range(2):
             if entries[child] < 0:
                 take_costs(data, stack, rules, j, child, many, squares)

@@ -13,10 +13,11 @@ from optree.budget import Clock
 from optree.problem import Problem
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
+from optree.solvers.kernels.bitset import salts
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.binary_columns import Columns
+from optree.solvers.murtree.binary_columns import Columns, padded, table_of_rows
 from optree.solvers.murtree.fast import depth_first as kernel
-from optree.solvers.murtree.fast.squares import Squares
+from optree.solvers.murtree.fast.squares import Target, new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import LEAF, Tree
@@ -27,22 +28,26 @@ Note = Callable[[int, int], None]
 class Search:
     """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
 
-    ``limits`` holds the costs of all searches, and their limits on levels and splits. The optional ``target`` of a
-    regression holds the first fields of `Squares`: int64[bits], int, float.
+    ``limits`` holds the costs of all searches, and their limits on levels and splits. ``target`` is the target
+    of a regression.
 
     `solve` narrows the interval (``lower``, ``upper``) of the optimal cost within ``limits``. ``incumbent`` holds the
     rules of the search that found the tree of cost ``upper``; None without such a tree.
     """
 
-    def __init__(self, data: Columns, limits: Rules, target: tuple[np.ndarray, int, float] | None = None):
+    def __init__(self, data: Columns, limits: Rules, target: Target | None = None):
+        self.table, self.words = data.rows, None  # the rows of columns, and their words of which keys are made
+        if target is not None:
+            width = padded(len(data.rows) // 2 + 1, data.bits.itemsize)
+            rows = table_of_rows(data.bits.reshape(-1, width)[target.words, : len(data.rows) // 2 + 1])
+            data, self.words = data._replace(rows=rows, salt=salts(rows.shape[1])), target.words
         self.data, self.limits = data, limits
-        self.stack, self.memo = new_stack(data, limits), memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.many = True if target is None and data.classes > 2 else None
+        self.stack = new_stack(data, limits, data.classes + 1 if self.many else 2)
+        self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.squares = None
         if target is not None:
-            levels, width = self.stack.column.shape
-            counts = np.zeros(2 * self.stack.stride, self.stack.pairs.dtype)
-            self.squares = Squares(*target, np.zeros((levels, width), np.int64), counts, np.zeros((2, width)))
+            self.squares = new_squares(target, self.stack, limits.splits != NO_LIMIT)
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self.ask(limits)
@@ -173,7 +178,7 @@ class Search:
         The memo holds the root of the best tree of each support. Subtrees of at most two levels or splits are computed
         again from counts of pairs, which takes less memory. So are supports that are not in the memo.
         """
-        table, entries = self.data.rows, self.memo.entry
+        table, entries = self.table, self.memo.entry
 
         def choose(rows: np.ndarray, state: tuple[np.ndarray, int, int]) -> tuple[int, list]:
             support, levels, splits = state
@@ -181,7 +186,7 @@ class Search:
                 return LEAF, []
             at = -1
             if levels > 2 and not 0 < splits <= 2:
-                at = memos.look_up(self.memo, table, self.data.salt, support, levels, splits)
+                at = memos.look_up(self.memo, self.data.rows, self.data.salt, self._key(support), levels, splits)
             if at < 0:
                 feature, *below = self._two_levels(support, levels, splits)
             else:
@@ -195,10 +200,18 @@ class Search:
 
         return Tree.grow(problem, choose, (table[-1], rules.levels, rules.splits))
 
+    def _key(self, support: np.ndarray) -> np.ndarray:
+        """Return the key of a support in the memo."""
+        if self.words is None:
+            return support
+        key = np.zeros(self.data.rows.shape[1], np.uint64)
+        key.view(self.stack.mask.dtype)[: len(self.words)] = support.view(self.stack.mask.dtype)[self.words]
+        return key
+
     def _two_levels(self, support: np.ndarray, levels: int, splits: int) -> tuple[int, int, int]:
         """Return the root of the best tree of two levels, and the splits of each child. Ties: the fewest splits."""
         stack, rules = self.stack, self.rules
-        stack.key[0], stack.mask[:] = support, support.view(stack.mask.dtype)
+        stack.key[0], stack.mask[:] = self._key(support), support.view(stack.mask.dtype)
         stack.state[LEVEL], stack.state[UNBUILT] = 0, 1
         self.step(0)
         maximum = 3 if levels > 1 else 1

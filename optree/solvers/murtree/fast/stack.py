@@ -13,7 +13,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.murtree.binary_columns import PADDING, Columns
+from optree.solvers.murtree.binary_columns import Columns, padded
 
 FRAME = np.dtype(
     [
@@ -86,8 +86,9 @@ class Stack(NamedTuple):
     entries: np.ndarray  # int64[2], scratch: memo entries of the candidate's children on level 3, -1 for none
     hashes: np.ndarray  # int64[2], scratch: hashes of these children
     mask: np.ndarray  # kind[words], scratch: the rows of a child, in the node's own order
-    packed: np.ndarray  # kind[words * width], scratch: these rows, packed
+    packed: np.ndarray  # kind[words * width + 1], scratch: these rows, packed
     packed_runs: np.ndarray  # int64[runs], scratch
+    place: np.ndarray  # int64[words + 1], scratch: the places of words in `bits`, see `pack_rows.list_child`
     single: np.ndarray  # kind[tables * width], scratch: weights of columns in a child
     extremes: np.ndarray  # kind[8 * width], scratch: results of `two_class` and `many_class`
     loss: np.ndarray  # int64[2, 2, 2, width], errors: (support, complement), child, (leaf, one split), column
@@ -106,13 +107,12 @@ def clause_of(stack, d, column, child):
     return 2 * stack.column[d, column] - 2 + child
 
 
-def new_stack(data: Columns, rules: Rules) -> Stack:
-    """Return a stack for searches within these rules, with the problem on its last level."""
+def new_stack(data: Columns, rules: Rules, tables: int) -> Stack:
+    """Return a stack for searches within these rules, with the problem on its last level and some tables of pairs."""
     words, levels = data.rows.shape[1], rules.levels + 2
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
     columns = len(data.rows) // 2 + 1
-    width = -(-columns // PADDING) * PADDING
-    tables = 2 if data.classes == 2 else data.classes + 1
+    width = padded(columns, kind.itemsize)
     allocations = 1 if rules.splits == NO_LIMIT else min(rules.splits, 1 << min(rules.levels - 1, 40))
     stack = Stack(
         frame=np.zeros(levels, FRAME),
@@ -130,8 +130,9 @@ def new_stack(data: Columns, rules: Rules) -> Stack:
         entries=np.zeros(2, np.int64),
         hashes=np.zeros(2, np.int64),
         mask=np.zeros(len(data.bits) // width, kind),
-        packed=np.zeros(len(data.bits), kind),
+        packed=np.zeros(len(data.bits) + 1, kind),
         packed_runs=np.zeros(len(data.runs), np.int64),
+        place=np.zeros(len(data.bits) // width + 1, np.int64),
         single=np.zeros(tables * width, counts),
         extremes=np.zeros(8 * width, counts),
         loss=np.zeros((2, 2, 2, width), np.int64),

@@ -25,8 +25,9 @@ import numpy as np
 
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.murtree.fast.pack_rows import pack_rows, select_child
 from optree.solvers.murtree.fast.pair_counts import TILE, many_class, pair_counts, single_counts, two_class
-from optree.solvers.murtree.fast.squares import square_children, square_node
+from optree.solvers.murtree.fast.squares import square_costs, square_losses, square_node
 
 
 @inner_function
@@ -80,29 +81,53 @@ def count_node(data, stack, d, many, squares):
 
 
 @inner_function
-def count_children(data, stack, d, bits, runs, empty, q, many, squares):
-    """Fill ``stack.loss`` for a support within level ``d`` (``bits``, or no rows if ``empty``) and for its complement.
+def count_losses(data, stack, d, many, squares):
+    """Fill ``stack.loss[1]`` for level ``d``."""
+    apart()
+    if squares is not None:
+        square_losses(stack, d, squares, _tiled(stack.frame[d]["columns"]))
+    else:
+        _class_losses(data, stack, d, np.int64(0), np.int64(0), many)
 
-    q : Q of the support, of a regression (`square_children`).
+
+@inner_function
+def count_children(data, stack, rules, column, child, many, squares):
+    """Write the lowest costs of both children of a column of level 3 to ``stack.small``, see `best_costs`.
+
+    The pairs of ``child`` are counted; the pairs of the other child are the node's minus these.
+    """
+    apart()
+    if squares is not None:
+        square_costs(data, stack, rules, 3, column, child, squares, _tiled(stack.frame[3]["columns"]))
+    else:
+        _class_losses(data, stack, 3, column, child, many)
+        best_costs(stack.loss[0], stack.frame[3]["columns"], rules, stack.small[child])
+        best_costs(stack.loss[1], stack.frame[3]["columns"], rules, stack.small[1 - child])
+
+
+@inner_function
+def _class_losses(data, stack, d, column, child, many):
+    """Fill ``stack.loss`` for a child of a column of level ``d`` and for its complement.
+
+    Child 0 of column 0 has no rows, and its complement is the node.
     """
     apart()
     frame, pairs, single, stride = stack.frame[d], stack.pairs[d], stack.single, stack.stride
-    columns, width, classes = _tiled(frame["columns"]), frame["width"], data.classes
-    digits = 0 if empty else data.digits
-    if squares is not None:
-        square_children(stack, d, squares, bits, runs, digits, q, columns)
+    columns, width, classes, digits = _tiled(frame["columns"]), frame["width"], data.classes, data.digits
+    bits, runs = stack.packed, stack.packed_runs
+    select_child(stack, d, column, child)
+    pack_rows(stack.bits[d], width, stack.runs[d], stack.mask, stack.moves, bits, runs)
+    for k in range(classes):
+        single_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
+    _add_up(single, width, width, classes, many)
+    if many is None:
+        two_class(bits, width, columns, runs, digits, single, pairs, stack.extremes)
+        for c in range(2):
+            _two_class_losses(stack.loss[c], c, columns, width, stride, single, pairs, stack.extremes)
     else:
-        for k in range(classes):
-            single_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
-        _add_up(single, width, width, classes, many)
-        if many is None:
-            two_class(bits, width, columns, runs, digits, single, pairs, stack.extremes)
-            for c in range(2):
-                _two_class_losses(stack.loss[c], c, columns, width, stride, single, pairs, stack.extremes)
-        else:
-            many_class(bits, width, columns, runs, digits, classes, single, pairs, stride, stack.extremes)
-            for c in range(2):
-                _many_class_losses(stack.loss[c], c, columns, width, stride, classes, single, pairs, stack.extremes)
+        many_class(bits, width, columns, runs, digits, classes, single, pairs, stride, stack.extremes)
+        for c in range(2):
+            _many_class_losses(stack.loss[c], c, columns, width, stride, classes, single, pairs, stack.extremes)
 
 
 @inner_function

@@ -1,0 +1,297 @@
+"""Search time of the solver ``murtree`` against pystreed and osrt, for the least squared error at a given depth.
+
+All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth without a penalty, or
+depth 4 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
+that takes longer than five seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
+own, within 4 GiB and from the highest lambda on, until it fails to prove one. The clock is the processor time of
+``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A star marks a wrong
+certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
+
+    python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --out runs.csv
+
+The first VENV has pystreed, the second osrt. Without one of them the other is measured alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from branches_authors import number, output
+from drivers import call
+from sklearn import datasets
+
+from optree.bench.system.cli import reporting
+from optree.columns import CodedColumns, Feature
+from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.problem_files import save_problem
+from optree.errors import OptreeError
+from optree.problem import Problem
+from optree.target import Values
+
+CASES = [(3, 0), (4, 0), (5, 0), *((4, penalty) for penalty in (0.05, 0.02, 0.01, 0.005, 0.002))]
+LONG = 5  # seconds
+EQUAL = 1e-9  # relative difference of equal costs
+
+# The leaves of a tree are the rows of equal predictions: two leaves of one prediction count once.
+_CASES = """
+import numpy as np
+
+table, cases, seconds = sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3])
+rows = np.load(table)
+X, y = rows[:, 1:].astype(int), rows[:, 0]
+whole = ((y - y.mean()) ** 2).sum()
+
+def cost(predicted, penalty):
+    leaf = np.unique(predicted, return_inverse=True)[1].ravel()
+    mean = np.bincount(leaf, y) / np.bincount(leaf)
+    return ((y - mean[leaf]) ** 2).sum() + penalty * whole * leaf.max()
+
+def solve_all(fit):
+    found = []
+    for depth, penalty in cases:
+        (complete, predicted, iterations), seconds = timed(lambda: fit(depth, penalty))
+        found.append(dict(complete=complete, cost=cost(predicted(X), penalty), iterations=iterations, **seconds))
+    report(cases=found)
+"""
+
+PYSTREED = (
+    _CASES
+    + """
+from pystreed import STreeDRegressor
+
+def fit(depth, penalty):
+    task = {"optimization_task": "cost-complex-regression", "cost_complexity": penalty}
+    if not penalty:
+        task = {"optimization_task": "regression"}
+    model = STreeDRegressor(max_depth=depth, time_limit=seconds, **task).fit(X, y)
+    return bool(model.fit_result.is_optimal()), model.predict, None
+
+fit(1, 0)
+solve_all(fit)
+"""
+)
+
+OSRT = (
+    _CASES
+    + """
+import contextlib, os, resource
+import pandas as pd
+from osrt.model.osrt import OSRT
+
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+
+def fit(depth, penalty):
+    options = {"regularization": penalty, "depth_budget": depth + 1, "time_limit": int(seconds), "metric": "L2"}
+    model = OSRT({**options, "weights": [], "model_limit": 1, "worker_limit": 1})
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        model.fit(table, pd.DataFrame({"y": y}))
+    predicted = lambda X: np.array([float(value) for value in np.ravel(model.predict(table))])
+    return not model.timeout and model.ub <= model.lb, predicted, model.iterations
+
+solve_all(fit)
+"""
+)
+
+OPTREE = (
+    _CASES
+    + """
+from optree import solvers
+from optree.budget import Budget
+from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.problem_files import load_problem
+from optree.objective import Objective
+
+problem, _ = load_problem(table.replace(".npy", ".npz"))
+solver = solvers.get("murtree")
+
+def fit(depth, penalty):
+    result = solver.solve(problem.over(problem.columns), Objective.of(str(penalty), "split", depth), Budget(seconds))
+    predicted = lambda X: result.tree.apply(problem.codes)
+    return result.status == "optimal", predicted, result.counters["iterations"]
+
+fit(4, 0)  # compiles the kernels, or loads them
+solve_all(fit)
+"""
+)
+
+
+def binary(random: np.random.RandomState, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw binary columns, and a target of a few interactions and noise."""
+    X = random.randint(2, size=(rows, columns))
+    y = 2.0 * (X[:, 0] & X[:, 1]) + (X[:, 2] ^ X[:, 3]) + X[:, 4] - 1.5 * (X[:, 5] & X[:, 6] & X[:, 7])
+    return X, y + random.randn(rows)
+
+
+def tables() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Return columns, target, and the number of thresholds of a column, of each set."""
+    wine, cancer = datasets.load_wine().data, datasets.load_breast_cancer().data
+    digits, random = datasets.load_digits(return_X_y=True), np.random.RandomState(0)
+    x = random.rand(3000, 6)
+    waves = np.sin(6 * x[:, 0]) * x[:, 1] + (x[:, 2] > x[:, 3]) + 0.2 * random.randn(3000)
+    return {
+        "diabetes": (*datasets.load_diabetes(return_X_y=True), 4),
+        "wine, proline": (wine[:, :12], wine[:, 12], 3),
+        "cancer, texture": (np.delete(cancer, [1, 21], axis=1), cancer[:, 1], 1),
+        "digits": (*digits, 1),
+        "friedman1": (*datasets.make_friedman1(1000, noise=1.0, random_state=0), 4),
+        "friedman2": (*datasets.make_friedman2(1000, noise=100.0, random_state=0), 9),
+        "friedman3": (*datasets.make_friedman3(1000, noise=0.1, random_state=0), 9),
+        "waves": (x, waves, 6),
+        "interactions": (*binary(random, 2000, 40), 1),
+        "interactions, many": (*binary(random, 20_000, 40), 1),
+    }
+
+
+class Run(NamedTuple):
+    """A search. ``complete``: it ended with a proof, before the limit; MiB is the peak of all cases of a process."""
+
+    dataset: str
+    depth: int
+    penalty: float
+    program: str
+    repeat: int
+    complete: bool
+    cost: float
+    iterations: int | None
+    cpu_seconds: float
+    wall_seconds: float
+    peak_rss_mib: float
+
+
+def write_set(folder: Path, X: np.ndarray, y: np.ndarray, thresholds: int) -> Path:
+    """Write a set for all programs: a table, the target first, and the problem beside it; return the table."""
+    codes = Encoder(EncodingSpec(max_cuts=thresholds)).fit(X).transform(X)
+    features = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(codes.shape[1]))
+    np.save(folder / "rows.npy", np.column_stack([y, codes]))
+    save_problem(Problem(CodedColumns(codes, features), Values(y)), folder / "rows.npz")
+    return folder / "rows.npy"
+
+
+def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) -> list[Run]:
+    """Return the runs of all cases of a set."""
+
+    def run(program: str, cases: list, repeat: int) -> list[Run]:
+        arguments, start = [table, json.dumps(cases), options.time_limit], time.perf_counter()
+        try:
+            found = call(f"{name}: {program}", *pythons[program], arguments, len(cases) * options.time_limit)
+        except OptreeError:
+            if program != "osrt":
+                raise
+            spent = time.perf_counter() - start  # it is out of memory
+            lost = {
+                "complete": False,
+                "cost": math.inf,
+                "iterations": None,
+                "cpu_seconds": spent,
+                "wall_seconds": spent,
+            }
+            found = {"cases": [lost], "peak_rss_mib": 4096}
+        runs = zip(cases, found["cases"], strict=True)
+        return [Run(name, *case, program, repeat, **one, peak_rss_mib=found["peak_rss_mib"]) for case, one in runs]
+
+    runs, left = [], {program: list(CASES) for program in pythons}
+    if "osrt" in left:
+        left["osrt"] = [case for case in CASES if case[1]]
+    for repeat in range(options.repeats):
+        for program, cases in left.items():
+            own = []
+            for group in [[case] for case in cases] if program == "osrt" else [cases] if cases else []:
+                own += run(program, group, repeat)
+                if not own[-1].complete and program == "osrt":
+                    break
+            left[program] = [(one.depth, one.penalty) for one in own if one.complete and one.cpu_seconds < LONG]
+            runs += own
+            for one in own:
+                print(*one, file=sys.stderr)
+    return runs
+
+
+def rows_of(name: str, runs: list[Run], shape: tuple[int, int]) -> list[tuple[str, dict[str, float]]]:
+    """Return a line for each case of a set, with the ratios of the peers' seconds to ours."""
+    lines = []
+    for depth, penalty in CASES:
+        by_program = defaultdict(list)
+        for run in runs:
+            if (run.dataset, run.depth, run.penalty) == (name, depth, penalty):
+                by_program[run.program].append(run)
+        seconds = {program: statistics.median(run.cpu_seconds for run in own) for program, own in by_program.items()}
+        complete = {program: all(run.complete for run in own) for program, own in by_program.items()}
+        best = min(run.cost for own in by_program.values() for run in own)
+        wrong = [
+            program
+            for program, own in by_program.items()
+            if any(run.complete and run.cost > best * (1 + EQUAL) + EQUAL for run in own)
+        ]
+        cells, ratios = [f"{name} ({shape[0]} x {shape[1]})", depth, penalty or "", f"{best:.6g}"], {}
+        for program in ("pystreed", "osrt", "optree"):
+            mark = "" if complete.get(program, True) else ">"
+            cells.append(mark + number(seconds[program]) + "*" * (program in wrong) if program in seconds else "")
+        cells.append(by_program["optree"][0].iterations)
+        cells.append(" / ".join(number(by_program[program][0].peak_rss_mib) for program in seconds))
+        for program in ("pystreed", "osrt"):
+            if program in seconds and complete["optree"]:
+                ratios[program] = seconds[program] / seconds["optree"]
+                cells.append(("" if complete[program] else ">") + number(ratios[program]))
+            else:
+                cells.append("")
+        lines.append(("| " + " | ".join(map(str, cells)) + " |", ratios))
+    return lines
+
+
+def benchmark(options: argparse.Namespace) -> None:
+    """Measure all sets; every run goes to the CSV file as soon as its process is done, the table to the screen."""
+    every = tables()
+    unknown = set(options.datasets or ()) - set(every)
+    if unknown or options.repeats < 1:
+        raise OptreeError(f"--datasets {sorted(unknown)} are not known, or --repeats {options.repeats} is below 1")
+    pythons = {"pystreed": (options.streed, PYSTREED), "osrt": (options.osrt, OSRT), "optree": (sys.executable, OPTREE)}
+    pythons = {program: command for program, command in pythons.items() if command[0]}
+    print("| set | depth | lambda | cost | pystreed s | osrt s | our s | our iterations | MiB | / pystreed | / osrt |")
+    print("| :-- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |")
+    ratios = defaultdict(list)
+    with output(options.out) as file, tempfile.TemporaryDirectory() as folder:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Run._fields)
+        for name in options.datasets or every:
+            table = write_set(Path(folder), *every[name])
+            rows, columns = np.load(table, mmap_mode="r").shape
+            runs = measure(name, table, pythons, options)
+            writer.writerows(runs)
+            file.flush()
+            for line, found in rows_of(name, runs, (rows, columns - 1)):
+                print(line, flush=True)
+                for program, ratio in found.items():
+                    ratios[program].append(ratio)
+    for program, own in ratios.items():
+        mean = math.exp(statistics.fmean(map(math.log, own)))
+        print(f"{program}: geometric mean of {len(own)} ratios {number(mean)}, least {number(min(own))}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; bad input ends with one line and exit code 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--streed", metavar="PYTHON", help="a Python that has pystreed")
+    parser.add_argument("--osrt", metavar="PYTHON", help="a Python that has osrt")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the sets (all)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
+    parser.add_argument("--time-limit", type=float, default=30, metavar="S", help="seconds a search may take (30)")
+    parser.add_argument("--out", required=True, metavar="CSV", help="one line per run")
+    with reporting(os.devnull):
+        benchmark(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    main()
