@@ -17,7 +17,9 @@ from optree import solvers
 from optree.budget import Budget, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers.murtree.fast.search import Search as DepthLimited
 from optree.solvers.rashomon import exact
+from optree.solvers.rashomon import search as rashomon
 from optree.solvers.rashomon.search import Search
 from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
@@ -138,6 +140,30 @@ def test_counts_are_those_of_all_trees():
 def test_counts_of_thousands_of_problems():
     counts = [check_counts(seed) for seed in range(100, 100 + len(seeds(2000, 20)))]
     assert np.median(counts) > 1
+
+
+def check_shallow(seed: int) -> int:
+    """Check a set of four or five levels of binary splits, whose nodes the depth-limited search widens first."""
+    random = np.random.RandomState(seed)
+    n, q, classes, depth = random.randint(20, 400), random.randint(5, 7), random.randint(2, 4), random.randint(4, 6)
+    codes = random.randint(0, 2, (n, q))
+    codes[:, -1] = np.where(random.rand(n) < 0.9, codes[:, 0], codes[:, -1])
+    y = np.where(random.rand(n) < random.choice([0.05, 0.3]), random.randint(classes, size=n), codes[:, :3].sum(1))
+    weights = random.randint(0, 4, n) if seed % 3 == 0 else np.ones(n, int)
+    problem = make(codes, y % classes, [2] * q, classes, weights)
+    wanted = Objective.of(random.choice(["0.01", "0.02", "0.04"]).item(), ["leaf", "split"][seed % 2], max_depth=depth)
+    search = solve(problem, wanted, multiplier=random.choice(["0.05", "0.2", "0.4"]).item())
+    assert histogram(search) == Naive(problem, wanted).histogram(search.bound), seed
+    return search.trees.total
+
+
+@pytest.mark.parametrize("number", [10, pytest.param(120, marks=pytest.mark.slow)])
+def test_sets_of_four_and_five_levels(monkeypatch, number):
+    widened, widen = [], DepthLimited.widen
+    monkeypatch.setattr(rashomon, "_BEFORE", 1)
+    monkeypatch.setattr(DepthLimited, "widen", lambda *given: widened.append(len(given)) or widen(*given))
+    assert max(check_shallow(seed) for seed in seeds(number, 3)) > 100
+    assert {*widened} == {3, 5}  # the root, and children of the root
 
 
 def test_every_tree_has_its_rank_and_sums_are_over_all_trees():

@@ -256,10 +256,10 @@ def keep_split(data, memo, stack, graph, t, cost, budget, rules):
 
 
 @kernel
-def add_root(data, memo, graph, levels_left, budget, opt, size, clauses, lower, upper):
-    """Add the node of all rows to an empty graph; enter known intervals of children, by clause, into the memo.
+def add_root(data, memo, graph, levels_left, budget, opt, size, above, clauses, lower, upper):
+    """Add the node of all rows to an empty graph; enter known intervals of nodes below it into the memo.
 
-    clauses, lower, upper : int64[m]. The memo has room for m + 1 entries.
+    above, clauses, lower, upper : int64[m], of `Search._widen`. The memo has room for m + 1 entries.
     """
     data, memo, graph = borrow(data), borrow(memo), borrow(graph)
     root, limits = data.rows[len(data.rows) - 1], limits_of(levels_left, NO_LIMIT)
@@ -268,13 +268,21 @@ def add_root(data, memo, graph, levels_left, budget, opt, size, clauses, lower, 
     if at < 0:
         at = insert(memo, place, hashed, limits, -1, -1, opt, opt)
     new_node(graph, at, budget, opt, size)
+    parent, depth, last = at, 1, np.int64(-1)
     for i in range(len(clauses)):
+        if above[i] != last:  # the children of another node, whose clause stands before
+            last, depth = above[i], 2
+            for w in range(len(key)):
+                key[w] = root[w] & data.rows[last, w]
+            parent, _ = find(memo, data.rows, key, hash_words(key, data.salt), limits - 1)
         for w in range(len(key)):
             key[w] = root[w] & data.rows[clauses[i], w]
+            if last >= 0:
+                key[w] &= data.rows[last, w]
         hashed = hash_words(key, data.salt)
-        child, place = find(memo, data.rows, key, hashed, limits - 1)
+        child, place = find(memo, data.rows, key, hashed, limits - depth)
         if child < 0:
-            child = insert(memo, place, hashed, limits - 1, at, clauses[i], lower[i], upper[i])
+            child = insert(memo, place, hashed, limits - depth, parent, clauses[i], lower[i], upper[i])
         entry = memo.entry[child]
         entry["lower"], entry["upper"] = max(entry["lower"], lower[i]), min(entry["upper"], upper[i])
 

@@ -199,22 +199,41 @@ class Search:
         self.engine.count(search.iterations)
         return search
 
-    def _children(self, search: DepthLimited, scale: Scale, clock: Clock, budget: int) -> np.ndarray:
-        """Return intervals of the optima of the root's children, int64[3, m]: clause, lower and upper bound.
+    def _widen(self, search: DepthLimited, scale: Scale, clock: Clock, budget: int) -> np.ndarray:
+        """Return intervals of the optima of nodes below the root, int64[4, m].
+
+        The rows are the clause of the node's parent or -1 for the root, and the node's own clause, lower bound and
+        upper bound. The nodes are the children of the root, and the children of each node of the set with four levels
+        of splits left: the depth-limited search finds their optima in a seventh of the engine's time.
 
         budget : the greatest cost of the set, less the cost of every tree.
         """
-        search.widen(clock, budget - scale.error * self._certain + 1)
-        codes, weights, _ = self.problem.groups
-        held = weights[:, weights.any(axis=0)]
+        (codes, weights, _), before = self.problem.groups, search.iterations
+        clock, held = clock.halfway(before), weights[:, weights.any(axis=0)]
         certain = scale.error * held.min(axis=1) * (held.shape[1] - 1) if self._certain else np.zeros(len(codes), int)
-        found = []
-        for feature, code, lower, upper in search.children():
-            if (original := int(self.originals[feature])) >= 0:
-                clause = self.data.first_clause[original] + self.children[feature][code]
-                more = int(certain[codes[:, feature] == code].sum())
-                found.append((clause, lower + more, upper if upper == INFINITE else upper + more))
-        return np.array(found, np.int64).reshape(-1, 3).T.copy()
+        sides = np.stack([codes == 0, codes == 1])  # bool[2, groups, q]
+
+        def widen(above: int, rows: np.ndarray, budget: int, *node: int) -> np.ndarray:
+            """Return the intervals of a node's children; ``rows`` says which groups are in the node."""
+            certain_here = certain * rows
+            found = search.widen(clock, budget - int(certain_here.sum()) + 1, *node)
+            found = found[self.originals[found[:, 0]] >= 0]
+            feature, child, lower, upper = found.T
+            more = (certain_here @ sides)[child, feature]
+            first = self.data.first_clause[self.originals[feature]]
+            clause = first + [self.children[f][c] for f, c in zip(feature.tolist(), child.tolist(), strict=True)]
+            upper = np.where(upper == INFINITE, INFINITE, upper + more)
+            return np.stack([np.full(len(found), above), clause, lower + more, upper, feature, child])
+
+        found = [widen(-1, np.ones(len(codes), bool), budget)]
+        if search.limits.levels > 4:
+            bounds = {(f, c): (clause, lower) for _, clause, lower, _, f, c in found[0].T.tolist()}
+            for (f, c), (clause, lower) in bounds.items():
+                rest = budget - scale.penalty - bounds[f, 1 - c][1]
+                if lower <= rest:
+                    found.append(widen(clause, sides[c][:, f], rest, f, c))
+        self.engine.count(search.iterations - before)
+        return np.hstack(found)[:4].copy()
 
     def _release(self) -> None:
         """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
@@ -233,7 +252,7 @@ class Search:
             self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
             self.trees = self._trees(to_the_end)
             return
-        known = np.zeros((3, 0), np.int64) if shallow is None else self._children(shallow, scale, clock, budget)
+        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, clock, budget)
         self._prepare(scale, budget, opt, known)
         del shallow
         self.status = self._expand(clock, budget - opt) or "optimal"
