@@ -208,7 +208,8 @@ class RashomonSet(TreeClassifier):
             raise TypeError(f"rank: {rank!r} is not accepted; give a whole number")
         if not -self.count_ <= rank < self.count_:
             raise IndexError(f"rank: {rank} is not accepted; the set has {self.count_} trees")
-        return self._member(self.trees_.tree(int(rank) % self.count_))
+        rank = int(rank) % self.count_
+        return self._member(self.trees_.tree(rank), self.trees_.cost_of(rank)[0])
 
     def __iter__(self) -> Iterator[OptimalTreeClassifier]:
         """Yield the trees in order of cost."""
@@ -276,26 +277,24 @@ class RashomonSet(TreeClassifier):
             )
         return sum(n for cost, n in self.trees_.by_cost.items() if self.search_.cost_of(cost) <= most)
 
-    def _member(self, split: Split | None) -> OptimalTreeClassifier:
-        """Return a tree of the set as a fitted estimator."""
+    def _member(self, split: Split | None, cost: int) -> OptimalTreeClassifier:
+        """Return a tree of the set as a fitted estimator; ``cost`` is in the graph's units."""
         search, problem = self.search_, self.search_.problem
-
-        def choose(rows, state):
-            if state is None:
-                return LEAF, []
-            feature = search.copies[state.feature][state.copy]
-            places = search.children[feature].tolist()
-            return feature, [state.children[place] if place >= 0 else None for place in places]
-
-        tree = Tree.grow(problem, choose, split)
+        queue, feature, first = [split], [], []
+        for subtree in queue:  # the list grows during the loop
+            first.append(LEAF if subtree is None else len(queue))
+            feature.append(LEAF if subtree is None else search.copies[subtree.feature][subtree.copy])
+            if subtree is not None:
+                children = *subtree.children, None  # at last the child of a category without rows, whose place is -1
+                queue += [children[place] for place in search.children[feature[-1]].tolist()]
+        tree = Tree.route(problem, np.array(feature, np.int32), np.array(first, np.int32))
         shared = ("penalty", "max_depth", "min_samples_leaf", "class_weight", "max_thresholds", "one_vs_rest")
         model = OptimalTreeClassifier(self.regularization, **{name: getattr(self, name) for name in shared})
         for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_", "solver_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         model.tree_ = tree.renumber(self._numbers, self._features)
-        objective = self._objective()
-        cost = self._scale.in_rows(objective.cost(tree, self._scale, tree.errors(problem))) * self._unit
+        cost = self._scale.in_rows(search.cost_of(cost)) * self._unit
         whole = problem.total_weight * self._unit
         if self._unit != 1:
             model.tree_ = replace(model.tree_, counts=model.tree_.counts / float(1 / self._unit))
@@ -315,33 +314,30 @@ class RashomonSet(TreeClassifier):
             return None
         if (own := tree.over(problem.features)) is None:
             return None
-        refit = own.refit(problem)
-        if refit.n_nodes != own.n_nodes:  # a split without rows
+        if own.places is not None:
             return None
-        held = refit.counts.any(axis=1) & (refit.feature == LEAF)
-        if (refit.prediction != own.prediction)[held].any():
-            return None
-        try:
-            return self.trees_.rank(self._split(own, refit, 0))
-        except LookupError:
-            return None
+        refit = Tree.route(problem, own.feature, own.first_child)
+        held, is_leaf = refit.counts.any(axis=1), own.feature == LEAF
+        if not (held | is_leaf).all() or (refit.prediction != own.prediction)[held & is_leaf].any():
+            return None  # a split without rows, or a leaf of another class
+        split = self._split(own)
+        return None if split is None and not is_leaf[0] else self.trees_.rank(split)
 
-    def _split(self, tree: Tree, refit: Tree, node: int) -> Split | None:
-        """Return a subtree as splits of the graph; raise LookupError if no tree of the graph is like it."""
-        feature = int(tree.feature[node])
-        if feature == LEAF:
-            return None
-        original = int(self.search_.originals[feature])
-        if original < 0 or tree.child_of_each_category(node):
-            raise LookupError
-        children: list[Split | None] = [None] * int(np.diff(self.trees_.graph.first_clause)[original])
-        for place, child in zip(self.search_.children[feature].tolist(), tree.children(node), strict=True):
-            subtree = self._split(tree, refit, child)
-            if place >= 0:
-                children[place] = subtree
-            elif subtree is not None:
-                raise LookupError
-        return Split(original, self.search_.copies[original].index(feature), tuple(children))
+    def _split(self, tree: Tree) -> Split | None:
+        """Return a tree as splits of the graph; None if it splits a feature that no tree of the graph splits."""
+        search, width = self.search_, np.diff(self.trees_.graph.first_clause).tolist()
+        feature, first = tree.feature.tolist(), tree.first_child.tolist()
+        found: list[Split | None] = [None] * len(feature)
+        for node in reversed([node for node, own in enumerate(feature) if own != LEAF]):  # children before parents
+            original = int(search.originals[feature[node]])
+            if original < 0:
+                return None
+            children: list[Split | None] = [None] * (width[original] + 1)  # at last of categories without rows
+            for child, place in enumerate(search.children[feature[node]].tolist(), first[node]):
+                children[place] = found[child]
+            copy = search.copies[original].index(feature[node])
+            found[node] = Split(original, copy, tuple(children[:-1]))
+        return found[0]
 
     # Votes of all trees
 

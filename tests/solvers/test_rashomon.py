@@ -183,6 +183,19 @@ def test_primes_give_the_same_numbers(monkeypatch):
     assert sum(check_members(seed, 60) for seed in seeds(30, 3)) > 0
 
 
+def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
+    for seed in seeds(40, 4):
+        problem, wanted, bound = draw(seed)
+        if (trees := solve(problem, wanted, **bound).trees) is None:
+            continue
+        ranks = range(0, trees.total, 1 + trees.total // 30)
+        listed = [trees.tree(rank) for rank in ranks]
+        with monkeypatch.context() as patch:
+            patch.setattr(exact, "EXACT", 0.0)  # as if float64 were exact for no number
+            assert [trees.tree(rank) for rank in ranks] == listed
+            assert [trees.rank(tree) for tree in listed] == [*ranks]
+
+
 @compiled_only
 def test_counts_of_many_digits_are_exact():
     """A set of 28 digits, against the same recurrence in Python's integers."""
@@ -207,8 +220,9 @@ def test_counts_of_many_digits_are_exact():
             own.update(product)
         numbers[v] = own
     assert dict(sorted(numbers[0].items())) == trees.by_cost
-    rank = trees.total * 2 // 3
-    assert trees.rank(trees.tree(rank)) == rank
+    for part in range(7):
+        rank = trees.total * part // 7
+        assert trees.rank(trees.tree(rank)) == rank
 
 
 def test_a_limit_leaves_a_complete_set():

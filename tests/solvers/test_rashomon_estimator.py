@@ -55,8 +55,9 @@ def test_trees_are_estimators_in_order_of_cost(fitted):
     best = OptimalTreeClassifier("0.03", penalty="leaf", min_samples_leaf=2, unseen="ignore")
     weights = np.random.RandomState(1).choice([0.5, 1.0, 1.5], len(y))
     assert best.fit(table, y, weights).cost_ == costs[0]
+    assert OptimalTreeClassifier("0", max_depth=9).fit(table, y) in r
     with refused("the tree is not in the set"):
-        r.index(OptimalTreeClassifier("0", max_depth=9).fit(table, y))
+        r.index(OptimalTreeClassifier("1").fit(table, y))
     with pytest.raises(IndexError):
         r[r.count_]
 
