@@ -81,6 +81,9 @@ class RashomonSet(TreeClassifier):
         The greatest cost of the set in rows; None if a limit ended the search for the optimum.
     certified_bound_ : Fraction or None
         The greatest cost for which the set is complete. It is lower than ``bound_`` if a limit ended the search.
+    certified_depth_ : int or None
+        A limit on depth, for which alone the set is complete: the set is that of ``max_depth=certified_depth_``,
+        with ``bound_`` by the least cost of its trees. None if the set is complete for ``max_depth``.
     feature_usage_ : ndarray of shape (n_features_in_,)
         The share of the trees that split each column.
     expected_splits_ : ndarray of shape (n_features_in_,)
@@ -147,6 +150,7 @@ class RashomonSet(TreeClassifier):
         self.bound_ = result.scale.in_rows(found.bound) * unit if has_bound else None
         certified = found.certified if has_bound else None
         self.certified_bound_ = None if certified is None else result.scale.in_rows(certified) * unit
+        self.certified_depth_ = None if found is None else found.depth
         self._set_views()
         super()._keep_result(result, problem, unit)
 
@@ -155,10 +159,12 @@ class RashomonSet(TreeClassifier):
         if not self.count_:
             text = f"the search was ended by its {result.status} before a set was complete; the set is empty"
             return f"{text}; max_depth, or a greater regularization, shortens the search"
-        return (
-            f"the search was ended by its {result.status}; the set is complete up to a cost of "
-            f"{float(self.certified_bound_):g}, in place of {float(self.bound_):g}"
-        )
+        text, depth = f"the search was ended by its {result.status}; the set is complete", self.certified_depth_
+        if depth is not None:
+            text += f" for max_depth={depth}, in place of {self.max_depth}"
+        if self.certified_bound_ == self.bound_:
+            return text
+        return f"{text}, up to a cost of {float(self.certified_bound_):g}, in place of {float(self.bound_):g}"
 
     def _keep_tree(self, tree: Tree, columns) -> None:
         """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the trees of the set split."""
@@ -298,10 +304,9 @@ class RashomonSet(TreeClassifier):
         whole = problem.total_weight * self._unit
         if self._unit != 1:
             model.tree_ = replace(model.tree_, counts=model.tree_.counts / float(1 / self._unit))
-        optimum = self._scale.in_rows(search.optimum) * self._unit
-        model.cost_, model.lower_bound_ = cost, optimum
-        model.gap_, model.objective_ = float((cost - optimum) / whole), 1 - float(cost / whole)
-        model.status_ = "optimal" if cost == optimum else "heuristic"
+        model.cost_, model.lower_bound_ = cost, self.lower_bound_
+        model.gap_, model.objective_ = float((cost - self.lower_bound_) / whole), 1 - float(cost / whole)
+        model.status_ = "optimal" if cost == self.lower_bound_ else "heuristic"
         return model
 
     def _rank(self, model) -> int | None:

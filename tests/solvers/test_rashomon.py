@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from support.real_data import embedded
 from support.refusal import refused
 
 from optree import solvers
-from optree.budget import Budget, rss_mib
+from optree.budget import Budget, Clock, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.murtree.fast.search import Search as DepthLimited
@@ -235,11 +236,25 @@ def test_a_limit_leaves_a_complete_set():
             if search is None or search.certified is None:
                 assert search is None or search.trees is None
                 continue
-            assert search.certified <= whole.bound
-            within = {cost: number for cost, number in histogram(whole).items() if cost <= search.certified}
+            wide = whole if search.depth is None else solve(problem, replace(wanted, max_depth=search.depth), **bound)
+            assert search.certified <= search.bound == wide.bound
+            within = {cost: number for cost, number in histogram(wide).items() if cost <= search.certified}
             assert histogram(search) == within, (seed, iterations)
             reached.append((search.status == "optimal", bool(within)))
     assert {(True, True), (False, True), (False, False)} <= {*reached}
+
+
+@compiled_only
+def test_a_limit_leaves_the_set_of_a_lower_depth():
+    problem, wanted = noise(300, 12), Objective.of("0.004", "leaf")
+    for iterations, depth in ((600, 2), (2000, 3), (20000, 4)):
+        result = SOLVER.solve(problem, wanted, Budget(iterations=iterations), multiplier="0.05")
+        search, shallow = result.found, solve(problem, replace(wanted, max_depth=depth), multiplier="0.05")
+        assert (result.status, search.depth) == ("iteration_limit", depth)
+        assert result.counters["iterations"] <= iterations + 100
+        assert search.certified == search.bound == shallow.bound
+        assert histogram(search) == histogram(shallow)
+        assert result.lower_bound < result.cost <= search.optimum
 
 
 @compiled_only
@@ -253,6 +268,30 @@ def test_limits_of_time_and_memory_lower_the_bound(limit):
     assert search.optimum <= search.certified < search.bound
     bound = Fraction(search.certified, problem.total_weight * wanted.scale(problem).row)
     assert histogram(search) == histogram(solve(problem, wanted, bound=str(bound)))
+
+
+@compiled_only
+@pytest.mark.parametrize("where", ["_expand", "_count"])
+def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
+    """Also while trees are counted, between two kernels."""
+    problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
+    best, began, own, limit = solve(problem, wanted, multiplier="0"), [], getattr(Search, where), Clock.limit
+
+    def begin(*given):
+        began.append(True)
+        return own(*given)
+
+    def interrupted(clock, *given):
+        if began and began.pop():
+            raise KeyboardInterrupt
+        return limit(clock, *given)
+
+    monkeypatch.setattr(Search, where, begin)
+    monkeypatch.setattr(Clock, "limit", interrupted)
+    result = SOLVER.solve(problem, wanted, multiplier="0.2")
+    assert result.status == "interrupted"
+    assert result.found.certified == result.found.optimum < result.found.bound
+    assert histogram(result.found) == histogram(best)
 
 
 def test_bounds_that_are_not_accepted():
