@@ -143,7 +143,7 @@ def test_bounds():
 def test_a_limit_warns_and_names_the_bound():
     random = np.random.RandomState(0)
     table, y = random.randint(2, size=(200, 14)), random.randint(2, size=200)
-    with pytest.warns(ConvergenceWarning, match="iteration_limit; the set is complete up to"):
+    with pytest.warns(ConvergenceWarning, match="iteration_limit; the set is complete, up to a cost of"):
         r = RashomonSet("0.02", multiplier="0.4", iteration_limit=20000).fit(table, y)
     assert r.status_ == "iteration_limit"
     assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_

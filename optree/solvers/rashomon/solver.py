@@ -53,6 +53,8 @@ def deepen(task: Task, first: Search, wanted: Bound) -> Outcome:
     def work() -> None:
         nonlocal found, done
         for depth in count(2) if limit is None else range(2, limit):
+            if task.clock.limit(done + len(task.problem.features)):  # the root alone takes as many iterations
+                return
             search = Search(task.problem, replace(task.objective, max_depth=depth), task.clock.check)
             search.run(task.scale, task.clock.start(done), Trace(task.clock), wanted)
             done += search.counters["iterations"]
