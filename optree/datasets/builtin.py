@@ -113,9 +113,9 @@ def _scikit_learn(name: str, **options) -> dict[str, Sequence]:
 
 
 def _breast_cancer_boosted() -> dict[str, Sequence]:
-    """Return the tests of a boosted ensemble as columns: those of ``ThresholdGuessBinarizer`` in PRAXIS' notebook.
+    """Return the tests of a boosted ensemble for breast_cancer as columns, as PRAXIS' notebook makes them.
 
-    The tests are ``x <= threshold``, without copies, of 150 trees of depth 2; the data are breast_cancer.
+    The tests are ``x <= threshold``, without copies, of 150 trees of depth 2 (its ``ThresholdGuessBinarizer``).
     """
     from sklearn.datasets import load_breast_cancer
     from sklearn.ensemble import GradientBoostingClassifier

@@ -10,7 +10,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.solvers.rashomon.graph import CUT
 
-_STORED = 1 << 22  # characters of stored polynomials, at most: without them the browser counts all trees first
+_STORED = 1 << 22  # characters of stored polynomials, at most; without them the browser begins with a count
 _MOST = {"MiB": 20, "million products": 400}  # of a page: its size, and the work of a recount, about half a minute
 
 

@@ -207,8 +207,8 @@ class Search:
         """Return intervals of the optima of nodes below the root, int64[4, m].
 
         The rows are the clause of the node's parent or -1 for the root, and the node's own clause, lower bound and
-        upper bound. The nodes are the children of the root, and the children of each node of the set with four levels
-        of splits left: the depth-limited search finds their optima in a seventh of the engine's time.
+        upper bound. The nodes are the children of the root, and the children of the set's nodes with four levels of
+        splits left. The depth-limited search finds these optima in a seventh of the engine's time.
 
         budget : the greatest cost of the set, less the cost of every tree.
         """

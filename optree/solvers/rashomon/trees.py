@@ -12,7 +12,7 @@ N_S(U, W)    number of subtrees on the support S for U and W, by cost
 Ranks are in order of cost. Of the subtrees of one cost on a support, a leaf comes first. The others are in order of
 feature, copy of the feature, cost of the first child, its groups of U, and rank of the first child; then likewise for
 the other children. The rank of a tree among the trees of its cost is therefore a mixed-radix number, and the walks from
-a rank to its tree and back need the polynomials only.
+a rank to its tree and back need the polynomials only. The kernels of ``walks.py`` walk where float64 counts exactly.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The kernels that walk from a rank to its subtree and back, where float64 counts the subtrees exactly.
 
-The order of subtrees is that of ``trees.py``. A walk is an array of *steps*, one for each node of a subtree: the
-children of a step are consecutive steps after it, in the order of the children of its edge. ``rest[i, x]`` is the
-number of tuples of subtrees, one for each child after the i-th child of an edge that is a node, of cost x above their
-optima.
+The order of subtrees is that of ``trees.py``. A walk is an array of *steps*, one for each node of a subtree. The
+children of a step are consecutive steps after it, in the order of the children of its edge. Let the i-th child of an
+edge be the i-th one that is a node. ``rest[i, x]`` is the number of tuples of subtrees of all later children, of cost x
+above their optima.
 
 Exact numbers.
 **Statement**: a value that `polynomials.inside` finds without a modulus is exact if it is below `exact.EXACT`.

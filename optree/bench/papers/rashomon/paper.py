@@ -20,7 +20,7 @@ from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
 _AT_MOST, _OWN = "trees, at most the exact count", "trees, counted by the program itself"
-_TOLERANCES = {_AT_MOST: "no more: all programs count trees of one set, or of a part of it", _OWN: "none"}
+_TOLERANCES = {_AT_MOST: "no more", _OWN: "none"}
 
 
 def _find(row: dict, algorithm: str, runs: pd.DataFrame) -> pd.Series | None:
