@@ -17,20 +17,16 @@ import math
 import os
 import statistics
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from branches_authors import number, output
-from drivers import call
+from drivers import alternate, saved
 
 from optree.bench.system.cli import reporting
-from optree.columns import Feature
-from optree.encoding.problem_files import save_problem
 from optree.errors import OptreeError
-from optree.problem import Problem
 
 PYSTREED = """
 import numpy as np
@@ -91,29 +87,17 @@ def read(path: Path) -> np.ndarray:
     return rows
 
 
-def problem_of(rows: np.ndarray) -> Problem:
-    features = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(rows.shape[1] - 1))
-    return Problem.coded(rows[:, 1:], rows[:, 0], features, tuple(map(str, range(rows[:, 0].max() + 1))))
-
-
 def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tuple[Run, Run]]:
     """Yield the runs of a case, alternated; once only if pystreed does not finish."""
     name, rows = path.name.split(".")[0], read(path)
-    with tempfile.TemporaryDirectory() as folder:
-        table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")
-        np.save(table, rows)
-        save_problem(problem_of(rows), encoded)
+    with saved(rows) as (table, encoded):
         commands = {
             "pystreed": (options.python, PYSTREED, [table, depth, options.time_limit]),
             "optree": (sys.executable, OPTREE, [encoded, depth, options.time_limit]),
         }
-        for repeat in range(options.repeats):
-            pair = []
-            for program, command in commands.items():
-                report = call(f"{name}, depth {depth}: {program}", *command, options.time_limit)
-                pair.append(Run(name, depth, program, repeat, **report))
-                print(f"{name}, depth {depth}: {program} {pair[-1].cpu_seconds:.4f} s", file=sys.stderr)
-            theirs, ours = pair
+        rounds = alternate(f"{name}, depth {depth}", commands, options.repeats, options.time_limit)
+        for repeat, reports in enumerate(rounds):
+            theirs, ours = (Run(name, depth, program, repeat, **report) for program, report in reports.items())
             if theirs.complete and ours.complete and theirs.errors != ours.errors:
                 raise OptreeError(f"{name}, depth {depth}: pystreed has {theirs.errors} errors, optree {ours.errors}")
             yield theirs, ours

@@ -9,8 +9,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+import tempfile
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
+import numpy as np
+
+from optree.columns import Feature
+from optree.encoding.problem_files import save_problem
 from optree.errors import OptreeError
+from optree.problem import Problem
 
 # Both drivers start with this. The peak is read from /proc, for ru_maxrss counts the parent's memory before exec, too.
 _COMMON = """
@@ -91,3 +101,44 @@ def call(where: str, python: str, driver: str, arguments: list, time_limit: floa
     except (IndexError, ValueError) as error:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
         raise OptreeError(f"{where}: ended with code {done.returncode} and said: {said}") from error
+
+
+def problem_of(rows: np.ndarray) -> Problem:
+    """Return the problem of rows of 0/1 columns after the class."""
+    features = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(rows.shape[1] - 1))
+    return Problem.coded(rows[:, 1:], rows[:, 0], features, tuple(map(str, range(rows[:, 0].max() + 1))))
+
+
+@contextmanager
+def saved(rows: np.ndarray) -> Iterator[tuple[Path, Path]]:
+    """Save rows of 0/1 columns after the class for both programs: as an array of numpy, and as a problem."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")
+        np.save(table, rows)
+        save_problem(problem_of(rows), encoded)
+        yield table, encoded
+
+
+def alternate(
+    where: str, commands: Mapping[str, tuple], repeats: int, time_limit: float, may_fail: Container[str] = ()
+) -> Iterator[dict[str, dict]]:
+    """Yield the reports of each round of runs, by program.
+
+    commands : Python, driver and arguments of each program. may_fail : programs that do not run again after a failure.
+    """
+    ended = set()
+    for _ in range(repeats):
+        reports = {}
+        for program, command in commands.items():
+            if program in ended:
+                continue
+            try:
+                reports[program] = call(f"{where}: {program}", *command, time_limit)
+            except OptreeError as error:
+                if program not in may_fail:
+                    raise
+                print(error, file=sys.stderr)
+                ended.add(program)
+                continue
+            print(f"{where}: {program} {reports[program]['cpu_seconds']:.4f} s", file=sys.stderr)
+        yield reports

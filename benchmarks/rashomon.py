@@ -19,22 +19,22 @@ import math
 import os
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from branches_authors import number, output
-from depth_limited import problem_of
-from drivers import call
+from drivers import alternate, saved
+from size import draw
 
 from optree.bench.system.cli import reporting
-from optree.encoding.problem_files import save_problem
 from optree.errors import OptreeError
 
 PEER = """
 import numpy as np
-name, table, penalty, depth, multiplier = sys.argv[1:]
+import resource
+name, table, penalty, depth, multiplier, limit = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_CPU, (int(float(limit)), -1))
 rows = np.load(table)
 X, y, depth = rows[:, 1:].astype(np.uint8), rows[:, 0].astype(int), int(depth)
 if name == "praxis":
@@ -72,6 +72,9 @@ report(count=str(result.found.trees.total), optimum=optimum, **seconds)
 """
 
 
+PLANTED = "planted"  # 100,000 rows of 30 columns: ``size.draw``
+
+
 class Case(NamedTuple):
     """A set: the penalty is ``regularization`` times the rows, rounded, at least 1."""
 
@@ -91,6 +94,9 @@ CASES = [
     Case("anneal", 0.01, 4, 0.05),
     *(Case("heart-cleveland", lam, 5, 0.05) for lam in (0.02, 0.01, 0.005)),
     *(Case("german-credit", 0.02, depth, 0.05) for depth in (4, 5)),
+    Case("breast-wisconsin", 0.01, 5, 0.05),
+    Case("splice-1", 0.02, 4, 0.05),
+    Case(PLANTED, 0.001, 5, 0.1),
 ]
 
 
@@ -122,7 +128,10 @@ def numbers(path: Path, **options) -> np.ndarray:
 
 def read(mirror: Path, name: str) -> np.ndarray:
     """Return 0/1 columns of a dataset after the class, without constant columns, copies and complements."""
-    if name == "compas":
+    if name == PLANTED:
+        problem = draw(100_000, 30, 2, seed=0)
+        X, y = problem.codes, problem.y
+    elif name == "compas":
         rows = numbers(mirror / "gosdt/compas/binned.csv", delimiter=",", skiprows=1)
         X, y = rows[:, :-1], rows[:, -1]
     elif (mirror / f"branches/preprocessed/{name}-o.txt").exists():
@@ -140,32 +149,18 @@ def read(mirror: Path, name: str) -> np.ndarray:
 
 
 def measure(case: Case, options: argparse.Namespace) -> list[Run]:
-    """Return the runs of a case, alternated; a peer that fails or outlasts the time limit runs once."""
-    rows, runs, ended = read(Path(options.mirror), case.dataset), [], set()
+    """Return the runs of a case, alternated; a peer that fails or reaches the time limit runs once."""
+    rows, runs = read(Path(options.mirror), case.dataset), []
     penalty = max(1, round(case.regularization * len(rows)))
-    with tempfile.TemporaryDirectory() as folder:
-        table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")
-        np.save(table, rows)
-        save_problem(problem_of(rows), encoded)
+    with saved(rows) as (table, encoded):
         arguments = [penalty, case.depth, case.multiplier]
         commands = {"optree": (sys.executable, OPTREE, [encoded, *arguments])}
         for peer in options.peers:
-            commands[peer] = (options.python, PEER, [peer, table, *arguments])
-        for repeat in range(options.repeats):
-            for program, command in commands.items():
-                if program in ended:
-                    continue
-                where = f"{case.dataset}, {case.regularization}, depth {case.depth}: {program}"
-                try:
-                    report = call(where, *command, options.time_limit)
-                except OptreeError as error:
-                    if program == "optree":
-                        raise
-                    print(error, file=sys.stderr)
-                    ended.add(program)
-                    continue
-                runs.append(Run(*case, program, repeat, **report))
-                print(f"{where} {runs[-1].cpu_seconds:.4f} s", file=sys.stderr)
+            commands[peer] = (options.python, PEER, [peer, table, *arguments, options.time_limit])
+        where = f"{case.dataset}, {case.regularization}, depth {case.depth}"
+        rounds = alternate(where, commands, options.repeats, options.time_limit, may_fail=options.peers)
+        for repeat, reports in enumerate(rounds):
+            runs += [Run(*case, program, repeat, **report) for program, report in reports.items()]
     check(case, runs)
     return runs
 
@@ -227,7 +222,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of them (all)")
     parser.add_argument("--peers", nargs="*", default=["praxis", "arborenum"], help="(praxis arborenum)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
-    parser.add_argument("--time-limit", type=float, default=60, metavar="S", help="a third of the patience less 100 s")
+    parser.add_argument("--time-limit", type=float, default=60, metavar="S", help="processor seconds of a peer (60)")
     parser.add_argument("--out", required=True, metavar="CSV", help="one line per run")
     with reporting(os.devnull):
         benchmark(parser.parse_args(arguments))

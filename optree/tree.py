@@ -105,6 +105,31 @@ class Tree:
             tuple(places) if any(places) else None,
         )
 
+    @classmethod
+    def route(cls, problem: Problem, feature: np.ndarray, first_child: np.ndarray) -> Tree:
+        """Build the tree of some splits with a child for each category, for classes without costs.
+
+        It is the tree of :meth:`grow`, if rows reach each split; all rows go down together, level by level.
+
+        feature, first_child : int32[m], as in the tree.
+        """
+        node, m, classes = np.zeros(len(problem.y), np.int64), len(feature), len(problem.classes)
+        rows, places = np.arange(len(node)), problem.y.astype(np.int64)
+        counts = np.zeros(m * classes)
+        while len(rows):
+            counts += np.bincount(node * classes + places, problem.weights[rows], m * classes)
+            inner = feature[node] != LEAF
+            rows, node, places = rows[inner], node[inner], places[inner]
+            node = first_child[node] + problem.codes[rows, feature[node]]
+        counts = counts.astype(np.int64).reshape(m, classes)
+        prediction = counts.argmax(axis=1).astype(np.int32)
+        empty = np.flatnonzero(~counts.any(axis=1))
+        if len(empty):
+            splits = np.flatnonzero(feature != LEAF)
+            parents = splits[np.searchsorted(first_child[splits], empty, "right") - 1]
+            prediction[empty] = prediction[parents]  # of splits, which have rows
+        return cls(feature, first_child, counts, prediction, problem.features, problem.classes)
+
     def refit(self, problem: Problem) -> Tree:
         """Return the same splits, with the counts and predictions of another problem over the same features.
 

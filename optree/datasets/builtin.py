@@ -126,6 +126,27 @@ def _friedman(number: int) -> dict[str, Sequence]:
     return dict(zip([*(f"x{j + 1}" for j in range(X.shape[1])), "class"], columns, strict=True))
 
 
+def _breast_cancer_boosted() -> dict[str, Sequence]:
+    """Return the tests of a boosted ensemble for breast_cancer as columns, as PRAXIS' notebook makes them.
+
+    The tests are ``x <= threshold``, without copies, of 150 trees of depth 2 (its ``ThresholdGuessBinarizer``).
+    """
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    data = load_breast_cancer()
+    model = GradientBoostingClassifier(n_estimators=150, max_depth=2, random_state=0).fit(data.data, data.target)
+    trees = [tree.tree_ for (tree,) in model.estimators_]
+    tests = {
+        (f, t) for tree in trees for f, t in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True) if f >= 0
+    }
+    columns: dict[bytes, tuple[str, list[int]]] = {}
+    for feature, threshold in sorted(tests):
+        column = data.data[:, feature] <= threshold
+        columns.setdefault(column.tobytes(), (f"{data.feature_names[feature]} <= {threshold:.6g}", column.astype(int)))
+    return dict([*columns.values(), ("class", [str(data.target_names[label]) for label in data.target])])
+
+
 _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     "tic-tac-toe": _tic_tac_toe,
     "balance-scale": partial(_balance_scale, balanced=True),
@@ -137,4 +158,5 @@ _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     "diabetes": partial(_scikit_learn, "diabetes", scaled=False),
     "xor-board": _xor_board,
     **{f"friedman-{number}": partial(_friedman, number) for number in (1, 2, 3)},
+    "breast-cancer-boosted": _breast_cancer_boosted,
 }

@@ -13,24 +13,23 @@ from typing import Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from optree.drawing.rashomon import page, plots, timbertrek
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
 from optree.estimators.parameters import is_whole, seed_of
+from optree.estimators.rashomon_views import RashomonViews
 from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.rashomon.search import Bound, Search
 from optree.solvers.rashomon.trees import Split, Trees
-from optree.solvers.rashomon.votes import Votes
 from optree.tree import LEAF, Tree
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class RashomonSet(TreeClassifier):
+class RashomonSet(RashomonViews, TreeClassifier):
     """All trees whose cost is within a bound, counted exactly: a Rashomon set.
 
     The cost of a tree is the weight of its misclassified rows plus the penalty of its leaves (or splits). The set has
@@ -81,6 +80,9 @@ class RashomonSet(TreeClassifier):
         The greatest cost of the set in rows; None if a limit ended the search for the optimum.
     certified_bound_ : Fraction or None
         The greatest cost for which the set is complete. It is lower than ``bound_`` if a limit ended the search.
+    certified_depth_ : int or None
+        A limit on depth, for which alone the set is complete: the set is that of ``max_depth=certified_depth_``,
+        with ``bound_`` by the least cost of its trees. None if the set is complete for ``max_depth``.
     feature_usage_ : ndarray of shape (n_features_in_,)
         The share of the trees that split each column.
     expected_splits_ : ndarray of shape (n_features_in_,)
@@ -147,6 +149,7 @@ class RashomonSet(TreeClassifier):
         self.bound_ = result.scale.in_rows(found.bound) * unit if has_bound else None
         certified = found.certified if has_bound else None
         self.certified_bound_ = None if certified is None else result.scale.in_rows(certified) * unit
+        self.certified_depth_ = None if found is None else found.depth
         self._set_views()
         super()._keep_result(result, problem, unit)
 
@@ -155,10 +158,12 @@ class RashomonSet(TreeClassifier):
         if not self.count_:
             text = f"the search was ended by its {result.status} before a set was complete; the set is empty"
             return f"{text}; max_depth, or a greater regularization, shortens the search"
-        return (
-            f"the search was ended by its {result.status}; the set is complete up to a cost of "
-            f"{float(self.certified_bound_):g}, in place of {float(self.bound_):g}"
-        )
+        text, depth = f"the search was ended by its {result.status}; the set is complete", self.certified_depth_
+        if depth is not None:
+            text += f" for max_depth={depth}, in place of {self.max_depth}"
+        if self.certified_bound_ == self.bound_:
+            return text
+        return f"{text}, up to a cost of {float(self.certified_bound_):g}, in place of {float(self.bound_):g}"
 
     def _keep_tree(self, tree: Tree, columns) -> None:
         """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the trees of the set split."""
@@ -208,7 +213,8 @@ class RashomonSet(TreeClassifier):
             raise TypeError(f"rank: {rank!r} is not accepted; give a whole number")
         if not -self.count_ <= rank < self.count_:
             raise IndexError(f"rank: {rank} is not accepted; the set has {self.count_} trees")
-        return self._member(self.trees_.tree(int(rank) % self.count_))
+        rank = int(rank) % self.count_
+        return self._member(self.trees_.tree(rank), self.trees_.cost_of(rank)[0])
 
     def __iter__(self) -> Iterator[OptimalTreeClassifier]:
         """Yield the trees in order of cost."""
@@ -276,33 +282,30 @@ class RashomonSet(TreeClassifier):
             )
         return sum(n for cost, n in self.trees_.by_cost.items() if self.search_.cost_of(cost) <= most)
 
-    def _member(self, split: Split | None) -> OptimalTreeClassifier:
-        """Return a tree of the set as a fitted estimator."""
+    def _member(self, split: Split | None, cost: int) -> OptimalTreeClassifier:
+        """Return a tree of the set as a fitted estimator; ``cost`` is in the graph's units."""
         search, problem = self.search_, self.search_.problem
-
-        def choose(rows, state):
-            if state is None:
-                return LEAF, []
-            feature = search.copies[state.feature][state.copy]
-            places = search.children[feature].tolist()
-            return feature, [state.children[place] if place >= 0 else None for place in places]
-
-        tree = Tree.grow(problem, choose, split)
+        queue, feature, first = [split], [], []
+        for subtree in queue:  # the list grows during the loop
+            first.append(LEAF if subtree is None else len(queue))
+            feature.append(LEAF if subtree is None else search.copies[subtree.feature][subtree.copy])
+            if subtree is not None:
+                children = *subtree.children, None  # at last the child of a category without rows, whose place is -1
+                queue += [children[place] for place in search.children[feature[-1]].tolist()]
+        tree = Tree.route(problem, np.array(feature, np.int32), np.array(first, np.int32))
         shared = ("penalty", "max_depth", "min_samples_leaf", "class_weight", "max_thresholds", "one_vs_rest")
         model = OptimalTreeClassifier(self.regularization, **{name: getattr(self, name) for name in shared})
         for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_", "solver_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         model.tree_ = tree.renumber(self._numbers, self._features)
-        objective = self._objective()
-        cost = self._scale.in_rows(objective.cost(tree, self._scale, tree.errors(problem))) * self._unit
+        cost = self._scale.in_rows(search.cost_of(cost)) * self._unit
         whole = problem.total_weight * self._unit
         if self._unit != 1:
             model.tree_ = replace(model.tree_, counts=model.tree_.counts / float(1 / self._unit))
-        optimum = self._scale.in_rows(search.optimum) * self._unit
-        model.cost_, model.lower_bound_ = cost, optimum
-        model.gap_, model.objective_ = float((cost - optimum) / whole), 1 - float(cost / whole)
-        model.status_ = "optimal" if cost == optimum else "heuristic"
+        model.cost_, model.lower_bound_ = cost, self.lower_bound_
+        model.gap_, model.objective_ = float((cost - self.lower_bound_) / whole), 1 - float(cost / whole)
+        model.status_ = "optimal" if cost == self.lower_bound_ else "heuristic"
         return model
 
     def _rank(self, model) -> int | None:
@@ -315,155 +318,30 @@ class RashomonSet(TreeClassifier):
             return None
         if (own := tree.over(problem.features)) is None:
             return None
-        refit = own.refit(problem)
-        if refit.n_nodes != own.n_nodes:  # a split without rows
+        if own.places is not None:
             return None
-        held = refit.counts.any(axis=1) & (refit.feature == LEAF)
-        if (refit.prediction != own.prediction)[held].any():
-            return None
-        try:
-            return self.trees_.rank(self._split(own, refit, 0))
-        except LookupError:
-            return None
+        refit = Tree.route(problem, own.feature, own.first_child)
+        held, is_leaf = refit.counts.any(axis=1), own.feature == LEAF
+        if not (held | is_leaf).all() or (refit.prediction != own.prediction)[held & is_leaf].any():
+            return None  # a split without rows, or a leaf of another class
+        split = self._split(own)
+        return None if split is None and not is_leaf[0] else self.trees_.rank(split)
 
-    def _split(self, tree: Tree, refit: Tree, node: int) -> Split | None:
-        """Return a subtree as splits of the graph; raise LookupError if no tree of the graph is like it."""
-        feature = int(tree.feature[node])
-        if feature == LEAF:
-            return None
-        original = int(self.search_.originals[feature])
-        if original < 0 or tree.child_of_each_category(node):
-            raise LookupError
-        children: list[Split | None] = [None] * int(np.diff(self.trees_.graph.first_clause)[original])
-        for place, child in zip(self.search_.children[feature].tolist(), tree.children(node), strict=True):
-            subtree = self._split(tree, refit, child)
-            if place >= 0:
-                children[place] = subtree
-            elif subtree is not None:
-                raise LookupError
-        return Split(original, self.search_.copies[original].index(feature), tuple(children))
-
-    # Votes of all trees
-
-    @property
-    def _votes(self) -> Votes:
-        if "votes" not in self._cache:
-            self._cache["votes"] = Votes(self.search_, self.trees_)
-        return self._cache["votes"]
-
-    def votes(self, X):
-        """Return the number of trees that predict each class, exact ints, object[n_samples, n_classes]."""
-        check_is_fitted(self)
-        if not self.count_:
-            raise OptreeError("votes: the set is empty")
-        return self._votes.of(self._coded(X))
-
-    def _coded(self, X) -> np.ndarray:
-        """Return the codes of rows by features of the problem, int64[n, q]; 0 for features that no tree splits."""
-        codes = self._codes(X)
-        rows = np.arange(len(codes))
-        table = np.zeros((len(codes), len(self.search_.problem.features)), np.int64)
-        for feature, number in self._numbers.items():
-            table[:, feature] = codes[rows, np.full(len(rows), number)]
-        return table
-
-    def predict_proba(self, X):
-        """Return the share of all trees that predict each class, float64[n_samples, n_classes]."""
-        check_is_fitted(self)
-        if not self.count_:
-            return super().predict_proba(X)
-        return np.array([[number / self.count_ for number in row] for row in self.votes(X).tolist()])
-
-    def predict(self, X):
-        """Predict the class with the most votes of all trees, the first of equals."""
-        shares = self.predict_proba(X)
-        return self.classes_[shares.argmax(axis=1)]
-
-    def ambiguity(self, X):
-        """Return the share of the trees that do not predict the class with the most votes, float64[n_samples]."""
-        return 1 - self.predict_proba(X).max(axis=1)
-
-    # Features
-
-    def _features_of_column(self) -> list[list[int]]:
-        """Return the features of the problem that test each column."""
-        found: list[list[int]] = [[] for _ in range(self.n_features_in_)]
-        for feature, source in enumerate(self._sources):
-            found[source].append(feature)
-        return found
-
-    @property
-    def feature_usage_(self):
-        """Return the share of the trees that split each column, float64[n_features_in_]."""
-        check_is_fitted(self)
-        if "usage" not in self._cache:
-            self._cache["usage"] = self._find_usage()
-        return self._cache["usage"]
-
-    def _find_usage(self) -> np.ndarray:
-        """Return :attr:`feature_usage_`."""
-        used, shares = set(self._used), np.zeros(self.n_features_in_)
-        for column, features in enumerate(self._features_of_column()):
-            if self.count_ and used & set(features):
-                rest = self._restricted(self._without | set(features), self._with, self._depth).total
-                shares[column] = float(Fraction(self.count_ - rest, self.count_))
-        return shares
-
-    @property
-    def expected_splits_(self):
-        """Return the mean number of splits of each column in a tree, float64[n_features_in_]."""
-        check_is_fitted(self)
-        if "splits" not in self._cache:
-            self._cache["splits"] = self._find_splits()
-        return self._cache["splits"]
-
-    def _find_splits(self) -> np.ndarray:
-        """Return :attr:`expected_splits_`."""
-        splits = [0] * self.n_features_in_
-        if self.count_:
-            sources, features = self._sources, self.graph_.edge["feature"].tolist()
-            for f, numbers in zip(features, self.trees_.through()[1], strict=True):
-                for feature, number in zip(self.search_.copies[f], numbers, strict=True):
-                    splits[sources[feature]] += number
-        return np.array([float(Fraction(number, max(1, self.count_))) for number in splits])
-
-    def model_reliance(self, X, y):
-        """Return the reliance of the trees on each column, float64[n_features_in_].
-
-        The values of the column are exchanged: each row gets the value of each row of ``X`` in turn. The reliance of a
-        tree is the rise of its share of misclassified rows (Fisher, Rudin, Dominici: All Models are Wrong, but Many are
-        Useful, JMLR 2019). The result is the mean over all trees, exact over all pairs of a row and a value.
-
-        Parameters
-        ----------
-        X, y : table and array-like of shape (n_samples,)
-            Rows and their classes.
-        """
-        check_is_fitted(self)
-        table = self._coded(X)
-        rows = np.arange(len(table))
-        labels = np.searchsorted(self.classes_, y)
-        if (self.classes_[np.minimum(labels, len(self.classes_) - 1)] != np.asarray(y)).any():
-            raise OptreeError("y: it has a class that is not in the training rows; give rows of known classes")
-        right = self._votes.of(table)[rows, labels].sum()
-        found = np.zeros(self.n_features_in_)
-        for column, features in enumerate(self._features_of_column()):
-            own = [feature for feature in features if feature in self._numbers]
-            if not own:
-                continue
-            values, times = np.unique(table[:, own], axis=0, return_counts=True)
-            kept, first, _, number = np.unique(
-                np.column_stack([table, labels]), axis=0, return_index=True, return_inverse=True, return_counts=True
-            )
-            switched = 0
-            for value, count in zip(values, times.tolist(), strict=True):
-                changed = kept[:, :-1].copy()
-                changed[:, own] = value
-                votes = self._votes.of(changed)[np.arange(len(kept)), labels[first]]
-                switched += count * int((votes * number).sum())
-            n = len(rows)
-            found[column] = float(Fraction(int(right) * n - switched, n * n * self.count_))
-        return found
+    def _split(self, tree: Tree) -> Split | None:
+        """Return a tree as splits of the graph; None if it splits a feature that no tree of the graph splits."""
+        search, width = self.search_, np.diff(self.trees_.graph.first_clause).tolist()
+        feature, first = tree.feature.tolist(), tree.first_child.tolist()
+        found: list[Split | None] = [None] * len(feature)
+        for node in reversed([node for node, own in enumerate(feature) if own != LEAF]):  # children before parents
+            original = int(search.originals[feature[node]])
+            if original < 0:
+                return None
+            children: list[Split | None] = [None] * (width[original] + 1)  # at last of categories without rows
+            for child, place in enumerate(search.children[feature[node]].tolist(), first[node]):
+                children[place] = found[child]
+            copy = search.copies[original].index(feature[node])
+            found[node] = Split(original, copy, tuple(children[:-1]))
+        return found[0]
 
     def _find_features(self, names, what: str) -> list[frozenset[int]]:
         """Return the features of each of some columns, or of names of features."""
@@ -519,46 +397,3 @@ class RashomonSet(TreeClassifier):
             for name in ("tree_", "cost_", "gap_", "objective_"):
                 setattr(found, name, getattr(found[0], name))
         return found
-
-    # Pictures
-
-    def plot_histogram(self, ax=None):
-        """Draw the number of trees by objective, and return the axes."""
-        return plots.histogram(self, ax)
-
-    def plot_importance(self, X, y, n_trees: int = 500, random_state=None, ax=None):
-        """Draw the model reliance of the trees on each column, and return the axes.
-
-        A point is a tree, the line is the range over the trees, and a triangle is the mean. All trees of a set of up to
-        1,000 are drawn, else a sample. The numbers on the right are the shares of all trees that split the column.
-
-        Parameters
-        ----------
-        X, y : table and array-like of shape (n_samples,)
-            Rows and their classes.
-        n_trees : int, default=500
-            The size of the sample.
-        random_state : int, RandomState or None, default=None
-            The seed of the sample.
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on; by default those of a new figure.
-        """
-        return plots.importance_cloud(self, X, y, n_trees, random_state, ax)
-
-    def plot_agreement(self, X, ax=None):
-        """Draw the share of rows by the share of trees that predict their most voted class, and return the axes."""
-        return plots.agreement(self, X, ax)
-
-    def to_html(self, path) -> None:
-        """Write a self-contained HTML page that walks the set: it counts the trees with chosen splits, exactly.
-
-        Raises
-        ------
-        OptreeError
-            If the graph is too large for a page of 20 MiB; the message has a bound that would do.
-        """
-        page.write(self, path)
-
-    def to_timbertrek(self, k: int = 500) -> dict:
-        """Return the first ``k`` trees for ``timbertrek.visualize``; two classes and binary splits are accepted."""
-        return timbertrek.to_timbertrek(self, k)

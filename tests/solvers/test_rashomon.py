@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,10 +15,12 @@ from support.real_data import embedded
 from support.refusal import refused
 
 from optree import solvers
-from optree.budget import Budget, rss_mib
+from optree.budget import Budget, Clock, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers.murtree.fast.search import Search as DepthLimited
 from optree.solvers.rashomon import exact
+from optree.solvers.rashomon import search as rashomon
 from optree.solvers.rashomon.search import Search
 from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
@@ -140,6 +143,30 @@ def test_counts_of_thousands_of_problems():
     assert np.median(counts) > 1
 
 
+def check_shallow(seed: int) -> int:
+    """Check a set of four or five levels of binary splits, whose nodes the depth-limited search widens first."""
+    random = np.random.RandomState(seed)
+    n, q, classes, depth = random.randint(20, 400), random.randint(5, 7), random.randint(2, 4), random.randint(4, 6)
+    codes = random.randint(0, 2, (n, q))
+    codes[:, -1] = np.where(random.rand(n) < 0.9, codes[:, 0], codes[:, -1])
+    y = np.where(random.rand(n) < random.choice([0.05, 0.3]), random.randint(classes, size=n), codes[:, :3].sum(1))
+    weights = random.randint(0, 4, n) if seed % 3 == 0 else np.ones(n, int)
+    problem = make(codes, y % classes, [2] * q, classes, weights)
+    wanted = Objective.of(random.choice(["0.01", "0.02", "0.04"]).item(), ["leaf", "split"][seed % 2], max_depth=depth)
+    search = solve(problem, wanted, multiplier=random.choice(["0.05", "0.2", "0.4"]).item())
+    assert histogram(search) == Naive(problem, wanted).histogram(search.bound), seed
+    return search.trees.total
+
+
+@pytest.mark.parametrize("number", [10, pytest.param(120, marks=pytest.mark.slow)])
+def test_sets_of_four_and_five_levels(monkeypatch, number):
+    widened, widen = [], DepthLimited.widen
+    monkeypatch.setattr(rashomon, "_BEFORE", 1)
+    monkeypatch.setattr(DepthLimited, "widen", lambda *given: widened.append(len(given)) or widen(*given))
+    assert max(check_shallow(seed) for seed in seeds(number, 3)) > 100
+    assert {*widened} == {3, 5}  # the root, and children of the root
+
+
 def test_every_tree_has_its_rank_and_sums_are_over_all_trees():
     assert sum(check_members(seed, 60) for seed in seeds(60, 6)) > 0
 
@@ -155,6 +182,19 @@ def test_primes_give_the_same_numbers(monkeypatch):
     monkeypatch.setattr(exact, "EXACT", 8.0)
     assert sum(check_counts(seed) for seed in seeds(40, 4)) > 0
     assert sum(check_members(seed, 60) for seed in seeds(30, 3)) > 0
+
+
+def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
+    for seed in seeds(40, 4):
+        problem, wanted, bound = draw(seed)
+        if (trees := solve(problem, wanted, **bound).trees) is None:
+            continue
+        ranks = range(0, trees.total, 1 + trees.total // 30)
+        listed = [trees.tree(rank) for rank in ranks]
+        with monkeypatch.context() as patch:
+            patch.setattr(exact, "EXACT", 0.0)  # as if float64 were exact for no number
+            assert [trees.tree(rank) for rank in ranks] == listed
+            assert [trees.rank(tree) for tree in listed] == [*ranks]
 
 
 @compiled_only
@@ -181,8 +221,9 @@ def test_counts_of_many_digits_are_exact():
             own.update(product)
         numbers[v] = own
     assert dict(sorted(numbers[0].items())) == trees.by_cost
-    rank = trees.total * 2 // 3
-    assert trees.rank(trees.tree(rank)) == rank
+    for part in range(7):
+        rank = trees.total * part // 7
+        assert trees.rank(trees.tree(rank)) == rank
 
 
 def test_a_limit_leaves_a_complete_set():
@@ -195,11 +236,25 @@ def test_a_limit_leaves_a_complete_set():
             if search is None or search.certified is None:
                 assert search is None or search.trees is None
                 continue
-            assert search.certified <= whole.bound
-            within = {cost: number for cost, number in histogram(whole).items() if cost <= search.certified}
+            wide = whole if search.depth is None else solve(problem, replace(wanted, max_depth=search.depth), **bound)
+            assert search.certified <= search.bound == wide.bound
+            within = {cost: number for cost, number in histogram(wide).items() if cost <= search.certified}
             assert histogram(search) == within, (seed, iterations)
             reached.append((search.status == "optimal", bool(within)))
     assert {(True, True), (False, True), (False, False)} <= {*reached}
+
+
+@compiled_only
+def test_a_limit_leaves_the_set_of_a_lower_depth():
+    problem, wanted = noise(300, 12), Objective.of("0.004", "leaf")
+    for iterations, depth in ((600, 2), (2000, 3), (20000, 4)):
+        result = SOLVER.solve(problem, wanted, Budget(iterations=iterations), multiplier="0.05")
+        search, shallow = result.found, solve(problem, replace(wanted, max_depth=depth), multiplier="0.05")
+        assert (result.status, search.depth) == ("iteration_limit", depth)
+        assert result.counters["iterations"] <= iterations + 100
+        assert search.certified == search.bound == shallow.bound
+        assert histogram(search) == histogram(shallow)
+        assert result.lower_bound < result.cost <= search.optimum
 
 
 @compiled_only
@@ -213,6 +268,30 @@ def test_limits_of_time_and_memory_lower_the_bound(limit):
     assert search.optimum <= search.certified < search.bound
     bound = Fraction(search.certified, problem.total_weight * wanted.scale(problem).row)
     assert histogram(search) == histogram(solve(problem, wanted, bound=str(bound)))
+
+
+@compiled_only
+@pytest.mark.parametrize("where", ["_expand", "_count"])
+def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
+    """Also while trees are counted, between two kernels."""
+    problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
+    best, began, own, limit = solve(problem, wanted, multiplier="0"), [], getattr(Search, where), Clock.limit
+
+    def begin(*given):
+        began.append(True)
+        return own(*given)
+
+    def interrupted(clock, *given):
+        if began and began.pop():
+            raise KeyboardInterrupt
+        return limit(clock, *given)
+
+    monkeypatch.setattr(Search, where, begin)
+    monkeypatch.setattr(Clock, "limit", interrupted)
+    result = SOLVER.solve(problem, wanted, multiplier="0.2")
+    assert result.status == "interrupted"
+    assert result.found.certified == result.found.optimum < result.found.bound
+    assert histogram(result.found) == histogram(best)
 
 
 def test_bounds_that_are_not_accepted():

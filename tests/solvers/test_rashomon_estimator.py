@@ -55,8 +55,9 @@ def test_trees_are_estimators_in_order_of_cost(fitted):
     best = OptimalTreeClassifier("0.03", penalty="leaf", min_samples_leaf=2, unseen="ignore")
     weights = np.random.RandomState(1).choice([0.5, 1.0, 1.5], len(y))
     assert best.fit(table, y, weights).cost_ == costs[0]
+    assert OptimalTreeClassifier("0", max_depth=9).fit(table, y) in r
     with refused("the tree is not in the set"):
-        r.index(OptimalTreeClassifier("0", max_depth=9).fit(table, y))
+        r.index(OptimalTreeClassifier("1").fit(table, y))
     with pytest.raises(IndexError):
         r[r.count_]
 
@@ -142,7 +143,7 @@ def test_bounds():
 def test_a_limit_warns_and_names_the_bound():
     random = np.random.RandomState(0)
     table, y = random.randint(2, size=(200, 14)), random.randint(2, size=200)
-    with pytest.warns(ConvergenceWarning, match="iteration_limit; the set is complete up to"):
+    with pytest.warns(ConvergenceWarning, match="iteration_limit; the set is complete, up to a cost of"):
         r = RashomonSet("0.02", multiplier="0.4", iteration_limit=20000).fit(table, y)
     assert r.status_ == "iteration_limit"
     assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_

@@ -295,3 +295,24 @@ def test_real_weights_stay_floats_and_no_search_of_the_registry_takes_them():
     assert make(codes, y, [2], 2, np.array([2.0, 0.0, 1.0])).weights.dtype == np.int64
     with refused("floats >= 0 with a finite sum > 0"):
         make(codes, y, [2], 2, np.array([np.inf, 0.5, 0.5]))
+
+
+def test_all_rows_at_once_make_the_tree_of_one_node_after_the_other():
+    deepest = 0
+    for seed in range(200):
+        problem, random = random_problem(seed), np.random.RandomState(seed)
+        weights = random.randint(0, 3, len(problem.y))
+        weights[0] = 1
+        problem = Problem(problem.columns, problem.target, weights)
+
+        def choose(rows, level, problem=problem, random=random):
+            feature = random.randint(len(problem.features))
+            is_split = level < 4 and problem.weights[rows].any()
+            return (feature, [level + 1] * int(problem.n_parts[feature])) if is_split else (LEAF, [])
+
+        tree = Tree.grow(problem, choose, 0)
+        again = Tree.route(problem, tree.feature, tree.first_child)
+        for name in ("feature", "first_child", "counts", "prediction"):
+            assert np.array_equal(getattr(again, name), getattr(tree, name)), (seed, name)
+        deepest = max(deepest, tree.depth)
+    assert deepest == 4

@@ -10,6 +10,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.solvers.rashomon.graph import CUT
 
+_STORED = 1 << 22  # characters of stored polynomials, at most; without them the browser begins with a count
 _MOST = {"MiB": 20, "million products": 400}  # of a page: its size, and the work of a recount, about half a minute
 
 
@@ -115,6 +116,7 @@ class Arrays:
         edges = np.bincount([number[v] for v in self.owner[kept].tolist()], minlength=len(held))
         total = self.search.problem.total_weight * self.r._scale.row
         return {
+            "polynomials": self._polynomials(held, unit),
             "slack": (slack // unit).tolist(),
             "leaf": np.where(leaf <= slack, leaf // unit, -1).tolist(),
             "label": [labels[k] for k in node["label"].tolist()],
@@ -132,6 +134,23 @@ class Arrays:
             "objective": float(1 - Fraction(self.search.optimum) / total),
             "step": float(Fraction(unit) / (self.search.problem.total_weight * self.search.units.small.row)),
         }
+
+    def _polynomials(self, held: list[int], unit: int) -> dict[str, list | str] | None:
+        """Return the polynomials of all nodes: numbers of terms, exponents, and numbers of trees in base 16.
+
+        None if the numbers are too long for the page.
+        """
+        counts, terms, exponents, numbers, characters = self.r.trees_.counts(0), [], [], [], 0
+        for v in held:
+            own = counts.polynomial(v, None)
+            terms.append(len(own))
+            exponents += [x // unit for x in own]
+            texts = [f"{number:x}" for number in own.values()]
+            numbers += texts
+            characters += sum(map(len, texts)) + 4 * len(texts)
+            if characters > _STORED:
+                return None
+        return {"terms": terms, "exponents": exponents, "numbers": ",".join(numbers)}
 
 
 def _decimal(cost: int, total) -> str:

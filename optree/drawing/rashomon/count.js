@@ -16,6 +16,7 @@ cost of a tree is that of the best tree, plus the rise of each of its edges and 
   counts      the weight of the rows of each class, for each node
   leaves      the same for each child of an edge that is a leaf, without the last child of the edge
   splits      the features with one partition of the rows, and the number of children
+  polynomials the number of terms of each node, the exponents and the numbers of trees (base 16); null if too long
   features    name, labels of the categories, short labels, column, and the child of each category, -1 for none
 */
 
@@ -109,6 +110,15 @@ function* findAll(forbidden) {
     found[v] = total.take();
   }
   passes.set(keyOf(forbidden), found);
+}
+
+// Read the polynomials of the page, those without forbidden columns.
+if (set.polynomials) {
+  const {terms, exponents, numbers} = set.polynomials, texts = numbers.split(","), first = starts(terms);
+  passes.set("", terms.map((_, v) => ({
+    x: exponents.slice(first[v], first[v + 1]),
+    n: texts.slice(first[v], first[v + 1]).map(text => BigInt(`0x${text}`)),
+  })));
 }
 
 /* Partial trees: {at} is an open node; {at, leaf: true} a leaf; {at, edge, feature, children} a split. */

@@ -1,7 +1,7 @@
 """A self-contained HTML page that walks a Rashomon set: the graph as JSON, and scripts.
 
-``count.js`` counts trees, and ``page.js`` shows them. The page has the nodes and edges of the graph, and the weight of
-each class at each node, but no rows and no trees.
+``count.js`` counts trees, and ``page.js`` shows them. The page has the nodes and edges of the graph. Each node has the
+numbers of its subtrees and the weight of each class. The page has no rows and no trees.
 """
 
 from __future__ import annotations

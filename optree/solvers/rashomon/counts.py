@@ -79,6 +79,7 @@ class Counts:
         # float64[terms] for each modulus and, with a limit on depth, each number of levels of splits left
         is_known = values is not None and depth is None and self.moduli == (0,)
         self.values = [[values]] if is_known else [self._levels(float(modulus), run) for modulus in self.moduli]
+        self._floats = values
         self._polynomials: dict[tuple, dict[int, int]] = {}
 
     def _copies(self, level: int) -> np.ndarray:
@@ -99,6 +100,14 @@ class Counts:
             run(step, lambda: int(self.graph.state[PLACE]), None)
             found.append(values)
         return found
+
+    @property
+    def floats(self) -> np.ndarray:
+        """Return the values of all nodes without a modulus and without a limit on depth, float64[terms]."""
+        if self._floats is None:
+            is_known = self.depth is None and self.moduli == (0,)
+            self._floats = self.values[0][0] if is_known else self._levels(0.0, to_the_end)[0]
+        return self._floats
 
     def polynomial(self, v: int, depth: int | None) -> dict[int, int]:
         """Return the number of subtrees of a node by cost above its optimum, by rising cost."""

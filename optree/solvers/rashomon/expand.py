@@ -127,19 +127,31 @@ def request(data, memo, stack, graph, clause, budget, opt):
 @inner_function
 def add_stumps(data, stack, graph, counts, budget, rules):
     """Add an edge for each split of frame 1 whose children are leaves; ``counts`` are by the columns of frame 0."""
-    node = graph.node[graph.state[NODE_NOW]]
-    for t in range(stack.frame[1]["n_features"]):
-        if stack.bound[1, t] > budget:
-            continue
-        f = stack.feature[1, t]
+    node, rows = graph.node[graph.state[NODE_NOW]], counts[len(counts) - 2]
+    for f in range(data.n_binary):
+        column, label_0, label_1 = stack.column[0, f], ZERO, ZERO
+        n_0 = n_1 = most_0 = most_1 = ZERO
+        for k in range(data.n_classes):
+            inside = np.int64(counts[k, column])
+            outside = np.int64(counts[k, 0]) - inside
+            n_0 += outside
+            n_1 += inside
+            if outside > most_0:
+                most_0, label_0 = outside, np.int64(k)
+            if inside > most_1:
+                most_1, label_1 = inside, np.int64(k)
+        cost = rules.penalty + rules.error * (n_0 - most_0 + n_1 - most_1)
+        small = rules.min_rows > 1 and min(rows[column], rows[0] - rows[column]) < rules.min_rows
+        if n_0 > 0 and n_1 > 0 and cost <= budget and not small:
+            new_edge(graph, f, cost)
+            add_child(graph, -1 - label_1, 1, n_1, add_child(graph, -1 - label_0, 0, n_0, ZERO))
+    for f in range(data.n_binary, stack.frame[0]["n_features"]):
         column, n_children = stack.column[0, f], data.first_clause[f + 1] - data.first_clause[f]
-        cost = rules.penalty + rules.error * np.int64(stack.stump[f])
-        if f >= data.n_binary:
-            count_children(counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children)
-            cost = bound_multiway(stack.children, n_children, ZERO, rules)[1]
+        count_children(counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children)
+        cost = bound_multiway(stack.children, n_children, ZERO, rules)[1]
         if cost <= budget:
             new_edge(graph, f, cost)
-            most = np.int64(0)
+            most = ZERO
             for child in range(n_children):
                 label, weight = label_of(data, counts, column, n_children, child)
                 most = add_child(graph, -1 - (label if label >= 0 else node["label"]), child, weight, most)
@@ -201,9 +213,12 @@ def open_node(data, memo, stack, graph, v, budget, rules):
     frame["best"], frame["floor"], frame["splits_left"] = -1, INFINITE, NO_LIMIT
     frame["levels_left"] = limits_of(memo.entry[node["entry"]]["limits"], NO_LIMIT)
     frame["n_candidates"], frame["current"] = 0, -1
+    if frame["levels_left"] == 1:
+        add_stumps(data, stack, graph, counts, budget, rules)
+        return False
     inherit(data, stack, 0, counts, rules)
     prune_improper(data, stack, counts)
-    if frame["levels_left"] == 1 or budget < least_of_two_splits(data, stack, counts, rules):
+    if budget < least_of_two_splits(data, stack, counts, rules):
         add_stumps(data, stack, graph, counts, budget, rules)
         return False
     gather_counts(stack, 1, counts)
@@ -256,10 +271,10 @@ def keep_split(data, memo, stack, graph, t, cost, budget, rules):
 
 
 @kernel
-def add_root(data, memo, graph, levels_left, budget, opt, size, clauses, lower, upper):
-    """Add the node of all rows to an empty graph; enter known intervals of children, by clause, into the memo.
+def add_root(data, memo, graph, levels_left, budget, opt, size, above, clauses, lower, upper):
+    """Add the node of all rows to an empty graph; enter known intervals of nodes below it into the memo.
 
-    clauses, lower, upper : int64[m]. The memo has room for m + 1 entries.
+    above, clauses, lower, upper : int64[m], of `Search._widen`. The memo has room for m + 1 entries.
     """
     data, memo, graph = borrow(data), borrow(memo), borrow(graph)
     root, limits = data.rows[len(data.rows) - 1], limits_of(levels_left, NO_LIMIT)
@@ -268,13 +283,21 @@ def add_root(data, memo, graph, levels_left, budget, opt, size, clauses, lower, 
     if at < 0:
         at = insert(memo, place, hashed, limits, -1, -1, opt, opt)
     new_node(graph, at, budget, opt, size)
+    parent, depth, last = at, 1, np.int64(-1)
     for i in range(len(clauses)):
+        if above[i] != last:  # the children of another node, whose clause stands before
+            last, depth = above[i], 2
+            for w in range(len(key)):
+                key[w] = root[w] & data.rows[last, w]
+            parent, _ = find(memo, data.rows, key, hash_words(key, data.salt), limits - 1)
         for w in range(len(key)):
             key[w] = root[w] & data.rows[clauses[i], w]
+            if last >= 0:
+                key[w] &= data.rows[last, w]
         hashed = hash_words(key, data.salt)
-        child, place = find(memo, data.rows, key, hashed, limits - 1)
+        child, place = find(memo, data.rows, key, hashed, limits - depth)
         if child < 0:
-            child = insert(memo, place, hashed, limits - 1, at, clauses[i], lower[i], upper[i])
+            child = insert(memo, place, hashed, limits - depth, parent, clauses[i], lower[i], upper[i])
         entry = memo.entry[child]
         entry["lower"], entry["upper"] = max(entry["lower"], lower[i]), min(entry["upper"], upper[i])
 

@@ -75,11 +75,11 @@ NODE = np.dtype(
 
 EDGE = np.dtype(
     [
-        ("feature", np.int64),  # index into the features of `Layout`
         ("cost", np.int64),  # penalty of the split, plus the costs of the children that are no nodes
-        ("child", np.int64),  # place of the first child in `Graph.child`
-        ("nodes", np.int64),  # children that are nodes
         ("heaviest", np.int64),  # the children of most training weight, as bits; of the first 62 children
+        ("feature", np.int32),  # index into the features of `Layout`
+        ("child", np.int32),  # place of the first child in `Graph.child`
+        ("nodes", np.int32),  # children that are nodes
     ]
 )
 
@@ -140,10 +140,11 @@ def leaf_graph(cost: int, label: int) -> Graph:
 
 
 def trimmed(graph: Graph) -> Graph:
-    """Return a graph without spare room, and without the arrays of its expansion."""
-    tables = {"node": NODES, "edge": EDGES, "child": CHILDREN, "order": ORDERED}
-    kept = {name: getattr(graph, name)[: int(graph.state[used])].copy() for name, used in tables.items()}
-    return graph._replace(**kept, head=graph.head[:0], node_of=graph.node_of[:0])
+    """Return a graph without spare room, and without the arrays of its expansion; the arrays are resized in place."""
+    for name, used in {"node": NODES, "edge": EDGES, "child": CHILDREN, "order": ORDERED}.items():
+        table = getattr(graph, name)
+        table.resize((int(graph.state[used]), *table.shape[1:]), refcheck=False)
+    return graph._replace(head=graph.head[:0].copy(), node_of=graph.node_of[:0].copy())
 
 
 def room_of(graph: Graph, data: Layout) -> Room:

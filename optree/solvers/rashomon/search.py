@@ -129,7 +129,8 @@ class Search:
     After :meth:`run`, ``status`` is "optimal" or the limit that was reached; ``tree`` is a best tree, and ``lower`` a
     lower bound on its cost. If the cost is proven, ``optimum`` has it; else there is no set. ``bound`` is the greatest
     cost of the wanted set, ``certified`` that of the set in ``graph`` and ``trees``, or None without a set; all costs
-    are in units. ``problem`` is the problem of the graph.
+    are in units. ``problem`` is the problem of the graph. ``depth`` is a limit on depth, for which alone the set is
+    complete, or None (`solver.deepen`).
     """
 
     def __init__(self, problem: Problem, objective: Objective, check: Callable[[], None] = lambda: None):
@@ -140,7 +141,7 @@ class Search:
             self.data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
         self.graph: Graph | None = None
         self.trees: Trees | None = None
-        self.optimum = self.bound = self.certified = None
+        self.optimum = self.bound = self.certified = self.depth = None
 
     @property
     def iterations(self) -> int:
@@ -155,15 +156,18 @@ class Search:
         graph = {"nodes": int(self.graph.state[ORDERED]), "edges": int(self.graph.state[EDGES])}
         return self._counted | graph | {"terms": len(self.trees.terms.exponent)}
 
-    def run(self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None) -> None:
-        """Search; see the class."""
+    def run(
+        self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None, saves: bool = False
+    ) -> None:
+        """Search; see the class. ``saves`` tells whether to prove the optimum in half of the limits."""
         first, shallow = _BEFORE if self._is_shallow() else None, None
+        part = clock.halfway(0) if saves else clock
         self.status, self.lower, tree = self.engine.minimise(
-            scale, clock.start(), trace, iterations=first, starts=starts
+            scale, part.start(), trace, iterations=first, starts=starts
         )
         self.tree = tree if tree is not None else Tree.leaf(self.problem)
         if self.status is None and first is not None:
-            shallow = self._by_depth(scale, clock, trace)
+            shallow = self._by_depth(scale, part, trace)
         if self.status in (None, "optimal"):
             self.status, self.optimum = "optimal", self.lower
             self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
@@ -199,22 +203,41 @@ class Search:
         self.engine.count(search.iterations)
         return search
 
-    def _children(self, search: DepthLimited, scale: Scale, clock: Clock, budget: int) -> np.ndarray:
-        """Return intervals of the optima of the root's children, int64[3, m]: clause, lower and upper bound.
+    def _widen(self, search: DepthLimited, scale: Scale, clock: Clock, budget: int) -> np.ndarray:
+        """Return intervals of the optima of nodes below the root, int64[4, m].
+
+        The rows are the clause of the node's parent or -1 for the root, and the node's own clause, lower bound and
+        upper bound. The nodes are the children of the root, and the children of the set's nodes with four levels of
+        splits left. The depth-limited search finds these optima in a seventh of the engine's time.
 
         budget : the greatest cost of the set, less the cost of every tree.
         """
-        search.widen(clock, budget - scale.error * self._certain + 1)
-        codes, weights, _ = self.problem.groups
-        held = weights[:, weights.any(axis=0)]
+        (codes, weights, _), before = self.problem.groups, search.iterations
+        clock, held = clock.halfway(before), weights[:, weights.any(axis=0)]
         certain = scale.error * held.min(axis=1) * (held.shape[1] - 1) if self._certain else np.zeros(len(codes), int)
-        found = []
-        for feature, code, lower, upper in search.children():
-            if (original := int(self.originals[feature])) >= 0:
-                clause = self.data.first_clause[original] + self.children[feature][code]
-                more = int(certain[codes[:, feature] == code].sum())
-                found.append((clause, lower + more, upper if upper == INFINITE else upper + more))
-        return np.array(found, np.int64).reshape(-1, 3).T.copy()
+        sides = np.stack([codes == 0, codes == 1])  # bool[2, groups, q]
+
+        def widen(above: int, rows: np.ndarray, budget: int, *node: int) -> np.ndarray:
+            """Return the intervals of a node's children; ``rows`` says which groups are in the node."""
+            certain_here = certain * rows
+            found = search.widen(clock, budget - int(certain_here.sum()) + 1, *node)
+            found = found[self.originals[found[:, 0]] >= 0]
+            feature, child, lower, upper = found.T
+            more = (certain_here @ sides)[child, feature]
+            first = self.data.first_clause[self.originals[feature]]
+            clause = first + [self.children[f][c] for f, c in zip(feature.tolist(), child.tolist(), strict=True)]
+            upper = np.where(upper == INFINITE, INFINITE, upper + more)
+            return np.stack([np.full(len(found), above), clause, lower + more, upper, feature, child])
+
+        found = [widen(-1, np.ones(len(codes), bool), budget)]
+        if search.limits.levels > 4:
+            bounds = {(f, c): (clause, lower) for _, clause, lower, _, f, c in found[0].T.tolist()}
+            for (f, c), (clause, lower) in bounds.items():
+                rest = budget - scale.penalty - bounds[f, 1 - c][1]
+                if lower <= rest:
+                    found.append(widen(clause, sides[c][:, f], rest, f, c))
+        self.engine.count(search.iterations - before)
+        return np.hstack(found)[:4].copy()
 
     def _release(self) -> None:
         """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
@@ -233,7 +256,7 @@ class Search:
             self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
             self.trees = self._trees(to_the_end)
             return
-        known = np.zeros((3, 0), np.int64) if shallow is None else self._children(shallow, scale, clock, budget)
+        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, clock, budget)
         self._prepare(scale, budget, opt, known)
         del shallow
         self.status = self._expand(clock, budget - opt) or "optimal"
@@ -276,7 +299,11 @@ class Search:
         return room_of(self.graph, self.data)
 
     def _expand(self, clock: Clock, slack: int) -> str | None:
-        """Expand the graph; return the limit that lowered the bound, or None."""
+        """Expand the graph; return the limit that lowered the bound, or None.
+
+        After half of the rest of the limits half of the slack is left, and so on; after Ctrl-C nothing, which takes
+        little time. A second Ctrl-C ends the expansion.
+        """
         sweep, reached, left = Sweep(lambda: self.iterations, self.step, self.room), None, slack
         while True:
             part = clock.halfway(self.iterations) if left else clock
@@ -284,10 +311,10 @@ class Search:
             if limit is None:
                 return reached
             reached = limit
-            if limit == "interrupted" or not left:
+            if not left:
                 self._lower_to_finished()
                 return reached
-            left //= 2
+            left = 0 if limit == "interrupted" else left // 2
             self.graph.state[CUT] = slack - left
 
     def _lower_to_finished(self) -> None:
@@ -302,20 +329,29 @@ class Search:
         graph.state[CUT] = max(int(graph.state[CUT]), spare + 1)
 
     def _count(self, clock: Clock, slack: int) -> None:
-        """Count the trees; a limit lowers the bound to the optimum, for which counts take no time."""
+        """Count the trees; at half of the rest of the limits half of the slack is left, and so on.
 
-        def run(step, count, room=None) -> None:
-            limit = drive(Sweep(count, step, room), clock, first=1 << 10)
-            if limit is not None:
-                raise Stopped(limit)
+        Without slack counts take no time. Ctrl-C leaves no slack.
+        """
+        left = slack - int(self.graph.state[CUT])
+        while True:
+            part = clock.halfway(0)
 
-        try:
-            self.trees = self._trees(run)
-        except Stopped as stop:
-            self.status = stop.args[0]
-            self.graph.state[CUT] = slack
-            self.certified = self.optimum
-            self.trees = self._trees(to_the_end)
+            def run(step, count, room=None, part=part) -> None:
+                limit = drive(Sweep(lambda: 0, step, room), part, first=1 << 10)  # nodes are no iterations
+                if limit is not None:
+                    raise Stopped(limit)
+
+            try:
+                self.trees = self._trees(run if left else to_the_end)
+                return
+            except Stopped as stop:
+                self.status = stop.args[0]
+            except KeyboardInterrupt:
+                self.status = "interrupted"
+            left = 0 if self.status == "interrupted" else left // 2
+            self.graph.state[CUT] = slack - left
+            self.certified = self.units.bound_to_given(int(self.graph.node[0]["opt"]) + left + self._offset)
 
     def _trees(self, run: Run) -> Trees:
         """Return the trees of the graph."""
@@ -378,6 +414,7 @@ class Search:
             "optimum": self.optimum,
             "bound": self.bound,
             "certified_bound": self.certified,
+            "certified_depth": self.depth,
             "histogram": {str(cost): str(number) for cost, number in [*histogram.items()][:_COSTS]},
             "histogram_digest": hashlib.sha256(text.encode()).hexdigest()[:16],
         }

@@ -13,11 +13,17 @@ its representation by subproblems); GOSDT (ICML 2020) for the supports. The coun
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
+
 from optree.errors import OptreeError
-from optree.result import Outcome
+from optree.result import Outcome, Trace
 from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.driver import finish
 from optree.solvers.rashomon.search import Bound, Search
 from optree.solvers.stages import Starts
+
+_LIMITS = "time_limit", "iteration_limit", "memory_limit"
 
 
 def run(task: Task, seed: int, multiplier: str, adder: str, bound: str) -> Outcome:
@@ -29,8 +35,38 @@ def run(task: Task, seed: int, multiplier: str, adder: str, bound: str) -> Outco
     search = Search(task.problem, task.objective, task.clock.check)
     task.clock.prepared()
     starts = Starts(task, 1 if search.data is None else len(search.data.bits)) if task.starts else None
-    search.run(task.scale, task.clock, task.trace, wanted, starts)
+    depth = task.objective.max_depth
+    search.run(task.scale, task.clock, task.trace, wanted, starts, saves=depth is None or depth > 2)
+    if search.optimum is None and search.status in _LIMITS:
+        return deepen(task, search, wanted)
     return Outcome(search.tree, search.lower, search.status, search.counters, found=search)
+
+
+def deepen(task: Task, first: Search, wanted: Bound) -> Outcome:
+    """Find sets of trees of two levels, three levels, and so on, until a limit is reached.
+
+    The outcome has the last set that is complete up to its bound. ``first`` is the search with the limit on depth of
+    the task; a limit ended it before its optimum was proven.
+    """
+    found, done, limit = first, first.counters["iterations"], task.objective.max_depth
+
+    def work() -> None:
+        nonlocal found, done
+        for depth in count(2) if limit is None else range(2, limit):
+            if task.clock.limit(done + len(task.problem.features)):  # the root alone takes as many iterations
+                return
+            search = Search(task.problem, replace(task.objective, max_depth=depth), task.clock.check)
+            search.run(task.scale, task.clock.start(done), Trace(task.clock), wanted)
+            done += search.counters["iterations"]
+            if search.status == "optimal" or (found is first and search.trees is not None):
+                found, search.depth = search, depth
+            if search.status != "optimal":
+                return
+
+    finish(work)
+    objective, problem = task.objective, task.problem
+    best = min(found.tree, first.tree, key=lambda tree: objective.cost(tree, task.scale, tree.errors(problem)))
+    return Outcome(best, first.lower, first.status, found.counters | {"iterations": done}, found=found)
 
 
 SOLVER = Solver(

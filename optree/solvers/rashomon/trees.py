@@ -12,22 +12,24 @@ N_S(U, W)    number of subtrees on the support S for U and W, by cost
 Ranks are in order of cost. Of the subtrees of one cost on a support, a leaf comes first. The others are in order of
 feature, copy of the feature, cost of the first child, its groups of U, and rank of the first child; then likewise for
 the other children. The rank of a tree among the trees of its cost is therefore a mixed-radix number, and the walks from
-a rank to its tree and back need the polynomials only.
+a rank to its tree and back need the polynomials only. The kernels of ``walks.py`` walk where float64 counts exactly.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.rashomon import exact
 from optree.solvers.rashomon.counts import Counts, Run, to_the_end
 from optree.solvers.rashomon.graph import CUT, Graph
 from optree.solvers.rashomon.polynomials import Terms
+from optree.solvers.rashomon.walks import STEP, find_ranks, find_tree
 
 _CACHED = 1 << 17  # supports and costs whose edges stay counted for the next rank
 
@@ -102,6 +104,7 @@ class Trees:
         for counts in self._counts.values():
             counts.graph, counts.terms = self.graph, self.terms
             counts.values = [[np.require(values, requirements="W") for values in levels] for levels in counts.values]
+            counts._floats = None
 
     def counts(self, without: int) -> Counts:
         """Return the counts without the features of some required groups."""
@@ -156,31 +159,72 @@ class Trees:
                             edges[e][copy] += sign * number
         return leaves, edges
 
+    @cached_property
+    def _costs(self) -> tuple[list[int], list[int]]:
+        """Return the costs of trees by rising cost, and the number of trees up to each cost."""
+        return list(self.by_cost), list(accumulate(self.by_cost.values()))
+
     def cost_of(self, rank: int) -> tuple[int, int]:
         """Return the cost of the tree of a rank, and its rank among the trees of this cost."""
-        for cost, number in self.by_cost.items():
-            if rank < number:
-                return cost, rank
-            rank -= number
-        raise IndexError(rank)
+        costs, sums = self._costs
+        at = bisect_right(sums, rank)
+        return costs[at], rank - (sums[at - 1] if at else 0)
 
     def tree(self, rank: int) -> Split | None:
         """Return the tree of a rank in order of cost."""
         cost, rank = self.cost_of(rank)
-        return self._tree(0, self.depth, self.required, 0, cost, rank)
+        return self._tree(0, self.depth, self.required, 0, cost, rank, self.by_cost[cost])
+
+    @property
+    def _is_whole(self) -> bool:
+        """Return whether the kernels of ``walks.py`` find trees: without required groups and a limit on depth."""
+        return self.depth is None and not self.required
+
+    @cached_property
+    def _allowed(self) -> list[list[int]]:
+        """Return the allowed copies of each feature."""
+        return [[copy for copy, own in enumerate(copies) if own >= 0] for copies in self.groups]
+
+    def _walk(self, walk: Callable, steps: np.ndarray, *more: float):
+        """Call a kernel of ``walks.py``."""
+        counts = self._counts[0]
+        return walk(self.graph, self.terms, counts.floats, counts.copies, steps, np.empty(self._rest, np.int64), *more)
+
+    @cached_property
+    def _rest(self) -> tuple[int, int]:
+        """Return the shape of ``rest`` in ``walks.py``."""
+        node, nodes = self.graph.node, self.graph.edge["nodes"]
+        return max(1, int(nodes.max(initial=0))), int((node["budget"] - node["opt"]).max()) + 1
+
+    def _small_tree(self, v: int, cost: int, rank: int) -> Split | None:
+        """Return the subtree of a node by its cost and rank, one of a number that float64 counts exactly."""
+        n, room = -1, 256
+        while n < 0:
+            steps = np.empty(room, STEP)
+            steps["node"][0], steps["cost"][0], steps["rank"][0] = v, cost, rank
+            n, room = self._walk(find_tree, steps), 4 * room
+        splits: list[Split | None] = [None] * n
+        columns = [steps[name][:n].tolist() for name in ("feature", "copy", "first")]
+        for i, (f, copy, start) in reversed(list(enumerate(zip(*columns, strict=True)))):
+            if f >= 0:
+                splits[i] = Split(f, self._allowed[f][copy], tuple(splits[start : start + self._width[f]]))
+        return splits[0]
+
+    @cached_property
+    def _width(self) -> list[int]:
+        """Return the number of children of each feature."""
+        return np.diff(self.graph.first_clause).tolist()
 
     def children(self, e: int) -> list[int]:
         """Return the children of an edge: nodes, or negative numbers of leaves."""
-        edge, first = self.graph.edge[e], self.graph.first_clause
-        start, f = int(edge["child"]), int(edge["feature"])
-        return self.graph.child[start : start + int(first[f + 1] - first[f])].tolist()
+        edge = self.graph.edge[e]
+        start = int(edge["child"])
+        return self.graph.child[start : start + self._width[int(edge["feature"])]].tolist()
 
     def _choices(self, v: int, depth: int | None, use: int, without: int, cost: int) -> tuple[list, list[int]]:
         """Return the edges of a node with a copy of the feature and the number of subtrees of a cost; and the sums."""
         key = v, depth, use, without, cost
         if key not in self._edges:
-            if len(self._edges) > _CACHED:
-                self._edges.clear()
             first, found = int(self.graph.node[v]["first_edge"]), []
             pairs: dict[int, list[int]] = {}
             for some in _subsets(use):
@@ -195,19 +239,41 @@ class Trees:
                         number += -pairs[some][i] if some.bit_count() % 2 else pairs[some][i]
                     if number:
                         found.append((first + i, copy, number))
-            self._edges[key] = found, list(accumulate(number for *_, number in found))
+            self._keep(key, found, lambda choice: choice[2])
         return self._edges[key]
 
     def _shares(
-        self, nodes: Sequence[int], depth: int | None, use: int, without: int, room: int
+        self, nodes: tuple[int, ...], depth: int | None, use: int, without: int, room: int
+    ) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """Return (cost, groups, ways of the first node, ways of the others) for all costs that sum to ``room``.
+
+        The second list has the sums of the products of both ways.
+        """
+        key = nodes, depth, use, without, room
+        if key not in self._edges:
+            self._keep(key, list(self._find_shares(*key)), lambda share: share[2] * share[3])
+        return self._edges[key]
+
+    def _keep(self, key: tuple, choices: list, number: Callable[[tuple], int]) -> None:
+        """Keep choices, and the sums of their numbers, for the next rank."""
+        if len(self._edges) > _CACHED:
+            self._edges.clear()
+        self._edges[key] = choices, list(accumulate(map(number, choices)))
+
+    def _find_shares(
+        self, nodes: tuple[int, ...], depth: int | None, use: int, without: int, room: int
     ) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (cost, groups, ways of the first node, ways of the others), for all costs that sum to ``room``."""
+        """Yield the choices of :meth:`_shares`."""
+        if not use:
+            first, rest = (self.numbers(some, depth, 0, without) for some in (nodes[:1], nodes[1:]))
+            costs = first if len(nodes) > 1 else (room,)
+            yield from ((x, 0, first[x], rest[room - x]) for x in costs if room - x in rest)
+            return
         options = [
             (own, self.numbers((nodes[0],), depth, own, without | (use & ~own))) for own in sorted(_subsets(use))
         ]
-        others = [self.numbers(tuple(nodes[1:]), depth, use & ~own, without) for own, _ in options]
-        costs = options[0][1] if len(options) == 1 else sorted({x for _, ways in options for x in ways})
-        for x in costs:
+        others = [self.numbers(nodes[1:], depth, use & ~own, without) for own, _ in options]
+        for x in sorted({x for _, ways in options for x in ways}):
             if x > room:
                 return
             for (own, first), rest in zip(options, others, strict=True):
@@ -218,28 +284,30 @@ class Trees:
         """Return the least cost of a subtree of a node."""
         return int(self.graph.node[v]["opt"])
 
-    def _tree(self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int) -> Split | None:
-        """Return the subtree of a node by its cost, and its rank among the subtrees of this cost."""
+    def _tree(
+        self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int, number: int
+    ) -> Split | None:
+        """Return the subtree of a node by its cost, and its rank among the ``number`` subtrees of this cost."""
+        if self._is_whole and number < exact.EXACT:
+            return self._small_tree(v, cost, rank)
         if not use and int(self.graph.node[v]["leaf"]) == cost:
             if rank == 0:
                 return LEAF
             rank -= 1
         choices, sums = self._choices(v, depth, use, without, cost)
-        number = bisect_right(sums, rank)
-        e, copy, ways = choices[number]
-        rank -= sums[number] - ways
+        at = bisect_right(sums, rank)
+        e, copy, ways = choices[at]
+        rank -= sums[at] - ways
         feature, children = int(self.graph.edge[e]["feature"]), self.children(e)
         use, below = use & ~self.groups[feature][copy], None if depth is None else depth - 1
         nodes = [child for child in children if child >= 0]
         room, subtrees = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes)), []
         for i, child in enumerate(nodes):
-            for share in self._shares(nodes[i:], below, use, without, room):
-                x, own, ways, others = share
-                if rank < ways * others:
-                    break
-                rank -= ways * others
-            place, rank = divmod(rank, others)
-            subtrees.append(self._tree(child, below, own, without | (use & ~own), self._opt(child) + x, place))
+            shares, sums = self._shares(tuple(nodes[i:]), below, use, without, room)
+            at = bisect_right(sums, rank)
+            x, own, ways, others = shares[at]
+            place, rank = divmod(rank - (sums[at] - ways * others), others)
+            subtrees.append(self._tree(child, below, own, without | (use & ~own), self._opt(child) + x, place, ways))
             room, use = room - x, use & ~own
         trees = iter(subtrees)
         return Split(feature, copy, tuple(next(trees) if child >= 0 else LEAF for child in children))
@@ -255,14 +323,32 @@ class Trees:
 
     def rank(self, tree: Split | None) -> int | None:
         """Return the rank of a tree, None if it is not among the trees."""
-        if self.cost(0, tree) is None or self.used(tree) != self.required:
+        steps = None
+        if self._is_whole:
+            if (steps := self._steps(tree)) is None or not self._walk(find_ranks, steps, exact.EXACT):
+                return None
+        elif self.cost(0, tree) is None or self.used(tree) != self.required:
             return None
-        if (found := self._rank(0, self.depth, self.required, 0, tree)) is None:
+        if (found := self._rank(0, self.depth, self.required, 0, tree, steps)) is None:
             return None
         cost, rank = found
-        if cost not in self.by_cost:
-            return None
-        return rank + sum(number for other, number in self.by_cost.items() if other < cost)
+        costs, sums = self._costs
+        at = bisect_left(costs, cost)
+        return rank + (sums[at - 1] if at else 0) if at < len(costs) and costs[at] == cost else None
+
+    def _steps(self, tree: Split | None) -> np.ndarray | None:
+        """Return the steps of a tree for ``walks.find_ranks``; None if the tree splits a forbidden copy."""
+        queue, found = [tree], []
+        for subtree in queue:  # the list grows during the loop
+            if subtree is LEAF:
+                found.append((0, -1, 0, 0, 0, 0, 0))
+                continue
+            if self.groups[subtree.feature][subtree.copy] < 0:
+                return None
+            copy = self._allowed[subtree.feature].index(subtree.copy)
+            found.append((0, subtree.feature, copy, len(queue), 0, 0, 0))
+            queue += subtree.children
+        return np.array(found, STEP)
 
     def _edge(self, v: int, feature: int) -> int | None:
         """Return the edge of a node with a feature, None if there is none."""
@@ -290,8 +376,22 @@ class Trees:
                 cost += own
         return cost if cost <= budget else None
 
-    def _rank(self, v: int, depth: int | None, use: int, without: int, tree: Split | None) -> tuple[int, int] | None:
-        """Return the cost of a subtree of a node, and its rank among the subtrees of this cost; None if too deep."""
+    def _rank(
+        self,
+        v: int,
+        depth: int | None,
+        use: int,
+        without: int,
+        tree: Split | None,
+        steps: np.ndarray | None = None,
+        step: int = 0,
+    ) -> tuple[int, int] | None:
+        """Return the cost of a subtree of a node, and its rank among the subtrees of this cost; None if too deep.
+
+        ``steps`` has the known ranks; ``step`` is that of the subtree.
+        """
+        if steps is not None and steps["rank"][step] >= 0:
+            return int(steps["cost"][step]), int(steps["rank"][step])
         node = self.graph.node[v]
         if tree is LEAF:
             return int(node["leaf"]), 0
@@ -299,22 +399,20 @@ class Trees:
             return None
         e, below = self._edge(v, tree.feature), None if depth is None else depth - 1
         after, found = use & ~self.groups[tree.feature][tree.copy], []
-        left = after
-        for child, subtree in zip(self.children(e), tree.children, strict=True):
+        left, first = after, 0 if steps is None else int(steps["first"][step])
+        for number, (child, subtree) in enumerate(zip(self.children(e), tree.children, strict=True), first):
             if child >= 0:
                 own = left & self.used(subtree)
-                if (one := self._rank(child, below, own, without | (left & ~own), subtree)) is None:
+                if (one := self._rank(child, below, own, without | (left & ~own), subtree, steps, number)) is None:
                     return None
                 found.append((child, own, one[0] - self._opt(child), one[1]))
                 left &= ~own
         nodes, room, rank = [child for child, *_ in found], sum(x for *_, x, _ in found), 0
         cost = int(self.graph.edge[e]["cost"]) + sum(map(self._opt, nodes)) + room
         for i, (_, own, x, place) in enumerate(found):
-            for y, groups, ways, others in self._shares(nodes[i:], below, after, without, room):
-                if (y, groups) == (x, own):
-                    rank += place * others
-                    break
-                rank += ways * others
+            shares, sums = self._shares(tuple(nodes[i:]), below, after, without, room)
+            at = bisect_left(shares, (x, own))
+            rank += place * shares[at][3] + (sums[at - 1] if at else 0)
             room, after = room - x, after & ~own
         choices, sums = self._choices(v, depth, use, without, cost)
         at = next(i for i, (edge, copy, _) in enumerate(choices) if (edge, copy) == (e, tree.copy))

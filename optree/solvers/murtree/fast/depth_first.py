@@ -24,7 +24,7 @@ from optree.solvers.murtree.fast.expand import (
     take_bound,
 )
 from optree.solvers.murtree.fast.pack_rows import build_node, select_child
-from optree.solvers.murtree.fast.stack import ITERATIONS, LEVEL, UNBUILT
+from optree.solvers.murtree.fast.stack import ITERATIONS, LEVEL, UNBUILT, clause_of
 from optree.solvers.murtree.limits import normal_splits_inner
 
 CLOSE = -1  # in place of a number of iterations, see `search`
@@ -93,18 +93,19 @@ def descend(data, stack, memo, rules, d, child):
 
 @inner_function
 def start(data, stack, memo, rules):
-    """Prepare the top level: child 1 of the problem's column of all rows."""
-    d = rules.levels
+    """Prepare the top level: a child of a column of the problem."""
+    d, last = rules.levels, len(stack.frame) - 1
     frame, limits = stack.frame[d], limits_of(d, rules.splits)
+    clause = clause_of(stack, last, rules.column, rules.child)
     frame["splits_left"] = rules.splits
     for w in range(len(stack.support)):
-        stack.key[d, w] = data.rows[-1, w]
+        stack.key[d, w] = data.rows[-1, w] & data.rows[clause, w]
     hashed = hash_words(stack.key[d], data.salt)
     at, place = find(memo, data.rows, stack.key[d], hashed, limits)
     if at < 0:
-        at = insert(memo, place, hashed, limits, 0, -1, 0, INFINITE)
+        at = insert(memo, place, hashed, limits, 0, clause, 0, INFINITE)
     frame["entry"] = at
-    select_child(stack, len(stack.frame) - 1, 0, 1)
+    select_child(stack, last, rules.column, rules.child)
 
 
 @inner_function
@@ -177,3 +178,20 @@ def search(data, stack, memo, rules, many, squares, iterations):
                 take_bound(data, stack, memo, rules, d + 1, child, at, many, target)
             state[LEVEL] = d + 1
     return COMPLETE
+
+
+@kernel
+def read_children(data, stack, memo, rules, out):
+    """Write feature, child, lower and upper bound of each child of the top level to ``out``, int64[2 * columns, 4].
+
+    The children have three levels or more: the bounds of two levels are others, see `ENTRY`.
+    """
+    data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
+    d, limits = rules.levels, limits_of(rules.levels - 1, NO_LIMIT)
+    for i in range(len(out)):
+        j, child = 1 + i // 2, i % 2
+        lower, upper = stack.child_lower[d, child, 0, j], INFINITE
+        at, _ = look_up_child(data, stack, memo, d, j, child, limits)
+        if at >= 0:
+            lower, upper = max(lower, memo.entry[at]["lower"]), memo.entry[at]["upper"]
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = stack.column[d, j] - 1, child, lower, upper

@@ -150,27 +150,24 @@ class Search:
                 self.upper, self.incumbent = known, None
         return status
 
-    def widen(self, clock: Clock, budget: int) -> str | None:
-        """Solve both children of each split of the root whose trees may cost less than a budget; return the limit."""
-        self.ask(self.limits._replace(wide=True), budget)
-        status = drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=max(16, self.quick))
-        if 0 <= self.stack.state[LEVEL] <= self.rules.levels:
-            self.step(kernel.CLOSE)
-        return status
+    def widen(self, clock: Clock, budget: int, feature: int = LEAF, child: int = 1) -> np.ndarray:
+        """Solve both children of each split of a node whose trees may cost less than a budget.
 
-    def children(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield feature, child, lower and upper bound of each child of the root, after :meth:`widen`."""
-        top, entries, table = self.limits.levels, self.memo.entry, self.data.rows
-        for j in range(1, int(self.stack.frame[top]["columns"])):
-            feature = int(self.stack.column[top, j]) - 1
-            for child in range(2):
-                lower, upper = int(self.stack.child_lower[top, child, 0, j]), int(INFINITE)
-                at = memos.look_up(
-                    self.memo, table, self.data.salt, table[-1] & table[2 * feature + child], top - 1, NO_LIMIT
-                )
-                if at >= 0:
-                    lower, upper = max(lower, int(entries["lower"][at])), int(entries["upper"][at])
-                yield feature, child, lower, upper
+        The node is the root or, after :meth:`solve`, a child of a feature. A limit of the clock ends the search early.
+
+        Returns
+        -------
+        int64[m, 4]
+            Feature, child, and lower and upper bound of each child of the node.
+        """
+        top = self.limits.levels - (feature != LEAF)
+        self.ask(self.limits._replace(levels=top, wide=True, column=feature + 1, child=child), budget)
+        drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=max(16, self.quick))
+        if 0 <= self.stack.state[LEVEL] <= top:
+            self.step(kernel.CLOSE)
+        found = np.empty((2 * (int(self.stack.frame[top]["columns"]) - 1), 4), np.int64)
+        kernel.read_children(self.data, self.stack, self.memo, self.rules, found)
+        return found
 
     def tree(self, problem: Problem, rules: Rules) -> Tree:
         """Return the best tree that a search within these rules found.

@@ -63,6 +63,8 @@ class Rules(NamedTuple):
     levels: int
     splits: int  # NO_LIMIT if the levels hold no more splits
     wide: bool = False  # whether the top level has no incumbent: all its splits below the budget are then solved
+    column: int = 0  # the top level has the rows of a child of this column of the problem; column 0 holds all rows
+    child: int = 1
 
 
 class Stack(NamedTuple):

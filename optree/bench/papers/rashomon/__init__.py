@@ -1,0 +1,1 @@
+"""Numbers that the authors of TreeFARMS, RESPLIT and PRAXIS printed, beside the exact sets."""
