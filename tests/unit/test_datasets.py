@@ -17,17 +17,8 @@ from optree.datasets.raw import Raw
 
 BUILTIN = ["tic-tac-toe", "balance-scale", "balance-scale-576", "monks-1", "monks-2", "monks-3"]
 BUILTIN += ["friedman-1", "friedman-2", "friedman-3"]
-BUILTIN += ["iris", "wine", "breast_cancer", "digits", "diabetes", "xor-board", "balance-scale-numbers"]
-BUILTIN += [
-    "iris",
-    "wine",
-    "breast_cancer",
-    "digits",
-    "diabetes",
-    "xor-board",
-    "breast-cancer-boosted",
-    "balance-scale-numbers",
-]
+BUILTIN += ["iris", "wine", "breast_cancer", "digits", "diabetes", "xor-board", "breast-cancer-boosted"]
+BUILTIN += ["balance-scale-numbers"]
 PAPER = ["monk1-train", "monk2-train", "monk3-train", "car", "nursery", "mushroom", "kr-vs-kp", "zoo", "lymph"]
 CP4IM = """
     anneal audiology australian-credit breast-wisconsin diabetes german-credit heart-cleveland hepatitis
