@@ -5,7 +5,9 @@ A call names a solver. For some problems another exact search is faster:
 - for ``optree`` with a small depth limit and binary features, the depth-limited search of ``murtree``;
 - for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
 - for ``optree`` and columns of numbers with many thresholds, ``allthresholds`` or ``sparsethresholds``, which may
-  leave the rest to ``allthresholds`` after the best tree of two levels.
+  leave the rest to ``allthresholds`` after the best tree of two levels;
+- for ``optree`` and a target of values, ``sparsethresholds``, or ``murtree`` with a small depth limit and binary
+  columns.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """

@@ -6,6 +6,7 @@ the objective, take one pass over the columns that it splits.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,25 +30,28 @@ def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tupl
     small part of a second; no limit is obeyed. A second call with the same objective returns the same tree.
     """
     problem, objective = task.problem, task.objective
-    if problem.target.kind != "classes" or objective.measure != ACCURACY or problem.costs is not None:
-        return None
     coded = whole or not problem.columns.has_numbers
+    if objective.measure != ACCURACY or problem.costs is not None or (problem.target.kind == "values" and coded):
+        return None
     return problem.view((sampled_tree, objective, ordered, coded), lambda: _sample(task, ordered, whole))
 
 
 def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | None:
     """Return the tree of :func:`sampled_tree`."""
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
-    from optree.solvers.starts import carts
+    from optree.solvers.all_thresholds.value_rows import ValueRows
+    from optree.solvers.starts import GREEDY, carts, dpdts
 
     problem, objective = task.problem, task.objective
+    if has_values := problem.target.kind == "values":
+        carts = partial(dpdts, members=GREEDY)
     columns, has_numbers = problem.columns, problem.columns.has_numbers and not whole
     width = columns.take(np.arange(1)).as_numbers().X.shape[1] if has_numbers else len(problem.n_parts)
     count = min(_ROWS, max(1000, _CELLS // width))
     kept = np.flatnonzero(problem.weights)
     part = problem.take(kept[:: max(1, len(kept) // count)])
     if has_numbers:
-        rows = Rows.of(part, objective.min_samples_leaf, lambda: None)
+        rows = (ValueRows if has_values else Rows).of(part, objective.min_samples_leaf, lambda: None)
     else:
         data = part.codes, part.y, len(part.classes), part.weights
         rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
@@ -79,5 +83,6 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
             return feature, [split.left, split.right], (np.arange(values) > (ends.low + ends.high) / 2).astype(int)
 
         tree = Tree.grow(problem.over(columns), choose, found)
-    tree = task.prune(tree)
+    if not has_values:  # else it is pruned on the sample
+        tree = task.prune(tree)
     return None if tree.n_splits == 0 or objective.broken(tree, problem.over(columns)) else (tree, columns)

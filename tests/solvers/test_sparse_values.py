@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 
@@ -16,7 +17,7 @@ from support.modes import compiled_only, seeds
 from support.refusal import refused
 
 from optree import MurTreeRegressor, OptimalTreeRegressor, solvers
-from optree.budget import Budget
+from optree.budget import Budget, Stopped
 from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -211,6 +212,21 @@ def test_it_is_no_worse_than_greedy_and_than_a_few_thresholds():
     deep = OptimalTreeRegressor("0.01", max_depth=2).fit(X, y)
     assert deep.status_ == "optimal"
     assert deep.tree_.depth <= 2
+
+
+def test_a_tree_of_few_rows_where_time_is_over():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"a": random.random_sample(3000), "b": random.choice(["u", "v", "w"], 3000)})
+    y = 5 * (X["a"] > 0.4) + 3 * (X["b"] == "v") + random.randn(3000)
+    problem = OptimalTreeRegressor()._problem(X, y, None)[0]
+
+    def too_late(task, seed, **parameters):
+        raise Stopped("time_limit")
+
+    late = replace(solvers.get("optree"), run=too_late, route=None)
+    found = late.solve(problem, Objective.of("0.02", max_splits=2), Budget(seconds=100))
+    assert (found.status, found.tree.n_splits) == ("time_limit", 2)
+    assert found.cost < problem.target.grid(problem).of_a_leaf
 
 
 def test_what_is_refused():

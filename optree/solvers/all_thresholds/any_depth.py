@@ -17,7 +17,8 @@ A           ``rules.penalty``, the penalty of a split, or of a leaf after the fi
 sure(S)     the weight of rows whose equal rows have a heavier class: an error in any tree
 ==========  ================================================================================================
 
-``sparse_nodes.py`` and ``sparse_candidates.py`` have the bounds of nodes and of candidates.
+``sparse_nodes.py`` and ``sparse_candidates.py`` have the bounds of nodes and of candidates. For squared errors the
+machine is the same: ``squares.py`` has the costs, the stumps and the bounds that take the place of those of classes.
 
 **Multiway splits: monotone, Lipschitz**
 

@@ -26,6 +26,7 @@ from optree.solvers.routing import ALL_THRESHOLDS
 from optree.solvers.starts import heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
+_VALUE_CELLS = 8  # cells of classes that take the time of a cell of values
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
 _LATER = 4  # times the iterations so far, before the heuristics that take longer, and the local search
 _ROOM = 4096  # intervals in a queue, beside two per column
@@ -89,7 +90,8 @@ class AnytimeSearch:
         self.general, self.squares = True if rows.classes > 2 else None, rows.squares()
         self.cost, self._tree = scale.error * rows.leaf(self.everything), None
         self.lower, self.status, self.starts = min(self.cost, scale.penalty), None, None
-        self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the next heuristics
+        quick = _QUICK_CELLS if self.squares is None else _QUICK_CELLS // _VALUE_CELLS
+        self.end = 1 + quick // (rows.packed.size + _ITERATION_CELLS)  # iterations before the next heuristics
         self.has_offers, self._offers = False, None
 
     def tree(self) -> Tree:

@@ -77,7 +77,7 @@ class SparseSearch(AnytimeSearch):
             return self.status
         multiway, sure = np.flatnonzero(rows.sample.is_multiway), rows.sure_errors()
         self._sure = self.scale.error * int(sure.sum())
-        self.lower = max(self.lower, min(self.cost, self._sure + penalty))
+        self.lower = max(self.lower, min(self.cost, self._sure + rows.least(penalty)))
         children = int(max([2, *np.diff(rows.first_level)[multiway]]))
         penalties = min(-(-(self.cost - self._sure) // penalty) if penalty else n, n)
         splits = min(penalties, n if len(multiway) else 2 ** min(self.levels, 31))

@@ -22,9 +22,12 @@ from optree.solvers.all_thresholds.squares import (
     TOTAL,
     WEIGHT,
     Squares,
+    add_to_bin,
+    cost_of_runs,
+    forget_bins,
     gain_of,
 )
-from optree.solvers.kernels.jit import kernel
+from optree.solvers.kernels.jit import borrow, kernel
 from optree.solvers.kernels.presorted_columns import group_rows, hash_rows
 from optree.target import Grid
 
@@ -61,6 +64,16 @@ def best_stump(packed, is_inside, weight, total, min_rows, fine, out):
             seen += 1
             before = rank
     return best
+
+
+@kernel
+def bound_of_runs(squares, penalty):
+    """Return a lower bound on the cost of a tree of two leaves or more for all rows."""
+    squares = borrow(squares)
+    forget_bins(squares)
+    for row in range(len(squares.weight)):
+        add_to_bin(squares, row)
+    return cost_of_runs(squares, penalty, 2)
 
 
 def _greatest_increase(mean: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -157,6 +170,10 @@ class ValueRows(Rows):
         """Return the numbers of the rows for the kernels, with scratch memory."""
         pair, lane = np.zeros((len(self.label), 2)), np.zeros((N_LANE_ROWS, 2 * LANES))
         return Squares(*self.values, pair, lane, self.bin, *np.zeros((2, CHANNELS, BINS + 1)), self.fine)
+
+    def least(self, penalty: int) -> int:
+        """Return a lower bound on the cost of a tree with splits, as few leaves predict few numbers."""
+        return int(bound_of_runs(self.squares(), penalty))
 
     def order(self) -> np.ndarray:
         """Return the means of the rows."""
