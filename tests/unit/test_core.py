@@ -282,8 +282,8 @@ def test_a_target_of_values_predicts_means_and_is_refused_by_solvers_of_classes(
     assert tree.predict(valued.codes).tolist() == [4, 4, 2.5, 2.5]
     assert tree.loss(valued) == 9 + 3
     assert tree.loss(valued.take(np.array([0, 2]))) == 9
-    with pytest.raises(OptreeError, match="solver optree: target: 'values' is not known; accepted: classes"):
-        solvers.get("optree").solve(valued, Objective.of(0))
+    with pytest.raises(OptreeError, match="solver branches: target: 'values' is not known; accepted: classes"):
+        solvers.get("branches").solve(valued, Objective.of(0))
 
 
 def test_real_weights_stay_floats_and_no_search_of_the_registry_takes_them():
