@@ -42,7 +42,7 @@ class AllLimits:
 
         Returns
         -------
-        list of (float, MurTreeClassifier)
+        list of (float, estimator)
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
             The tree is optimal down to the next tree's lambda.
         """

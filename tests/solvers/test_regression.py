@@ -123,7 +123,7 @@ def some_limits(seed):
 
 @pytest.mark.slow
 def test_the_least_squared_error():
-    for seed in range(600 if FULL else 12):
+    for seed in range(120 if FULL else 12):
         (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)
         share = ["0", "0", "0.03"][seed % 3]
         valued = Problem(problem.columns, Values(y), weights)

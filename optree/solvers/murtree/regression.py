@@ -29,7 +29,7 @@ from optree.solvers.base import Task
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
-from optree.solvers.murtree.fast.squares import Target
+from optree.solvers.murtree.fast.squares import WholeTarget
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
@@ -46,7 +46,7 @@ def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
 
 
-def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, Target, int]:
+def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, WholeTarget, int]:
     """Return the columns of the rows, the target, and the cost that no tree avoids.
 
     This cost is left out of the search's costs. The words of class 0 have all rows, and serve as keys of supports.
@@ -64,7 +64,9 @@ def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns,
     rows, at = np.unique(data.group[words], return_index=True)
     square = np.zeros(-(-data.group[words].size // 64) * 64, np.int64)
     square[at[rows >= 0]] = by_group
-    target = Target(square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum()))
+    target = WholeTarget(
+        square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum())
+    )
     return data, target, grid.squares - int(by_group.sum())
 
 

@@ -17,7 +17,7 @@ from optree.solvers.kernels.bitset import salts
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, padded, table_of_rows
 from optree.solvers.murtree.fast import depth_first as kernel
-from optree.solvers.murtree.fast.squares import Target, new_squares
+from optree.solvers.murtree.fast.squares import WholeTarget, new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import LEAF, Tree
@@ -35,7 +35,7 @@ class Search:
     rules of the search that found the tree of cost ``upper``; None without such a tree.
     """
 
-    def __init__(self, data: Columns, limits: Rules, target: Target | None = None):
+    def __init__(self, data: Columns, limits: Rules, target: WholeTarget | None = None):
         self.table, self.words = data.rows, None  # the rows of columns, and their words of which keys are made
         if target is not None:
             width = padded(len(data.rows) // 2 + 1, data.bits.itemsize)

@@ -43,8 +43,8 @@ _BELOW_ONE = 1 - 2.0**-51
 _LOW, _HIGH = 1 - 2.0**-18, 1 + 2.0**-18  # see P2 of `pair_gains`
 
 
-class Target(NamedTuple):
-    """The target of a regression."""
+class WholeTarget(NamedTuple):
+    """The target of a regression, in whole numbers."""
 
     square: np.ndarray  # int64[bits of a support], ceil(fine * s^2 / w) of each group at its first bit, else 0
     heavy: int  # the first digit of a weight
@@ -56,7 +56,7 @@ class Target(NamedTuple):
 class Squares(NamedTuple):
     """The target of a regression in a kernel, and scratch memory for its costs."""
 
-    square: np.ndarray  # the first three as in `Target`
+    square: np.ndarray  # the first three as in `WholeTarget`
     heavy: int
     fine: float
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
@@ -71,7 +71,7 @@ class Squares(NamedTuple):
     leaves: np.ndarray  # float64[2, width], scratch: gains of both children of a column as leaves
 
 
-def new_squares(target: Target, stack: Stack, limited: bool) -> Squares:
+def new_squares(target: WholeTarget, stack: Stack, limited: bool) -> Squares:
     """Return the target of a search with room for its costs."""
     (levels, width), kind, rows = stack.column.shape, stack.pairs.dtype, 2 * VECTOR_BYTES // stack.pairs.itemsize
     return Squares(
