@@ -82,6 +82,11 @@ class TableColumns(Columns):
         """Return the codes of the rows; see :class:`Columns`."""
         return self.encoder.transform(self.X)
 
+    @cached_property
+    def _given_codes(self) -> CodedColumns:
+        """Return the columns of the codes, in which nested features are found."""
+        return CodedColumns(self.codes, self.features)
+
     def encode(self, check: Callable[[], None]) -> None:
         """Compute the codes, if they are not known yet; ``check`` is called between blocks of rows."""
         if not self.has_codes:
@@ -135,13 +140,16 @@ class TableColumns(Columns):
         return found
 
     def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
-        """Return a column for each numeric column, multiway split and test of one category."""
+        """Return a column for each numeric column, multiway split and test of one category; or for nested features."""
+        if not self.has_numbers:
+            return self._given_codes.as_numbers(check)
         X = self.numbers.numeric_columns(self.X, check)
         return Numbers(X, self.numbers.is_multiway)
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Columns, list[tuple[int, bool]]]:
         """Return the columns with the thresholds of splits alone, and each split's feature."""
         if not self.has_numbers:
-            return (self if self.has_codes else self.keep([])), []
+            found = self._given_codes.at_splits(splits)[1] if splits else []
+            return (self if self.has_codes else self.keep([])), found
         encoder, found = self.numbers.at_splits(splits)
         return TableColumns(self.X, lambda: encoder), found

@@ -133,6 +133,7 @@ class Rows:
 
     slope = values = None  # see `ValueRows`
     fine = 1  # units of loss in a unit of loss of DPDT
+    noise = 0  # a cost that rounding alone may cause
 
     def __init__(
         self,

@@ -114,7 +114,7 @@ def search(
         found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
-    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}, found.name
+    return found.tree(), max(0, found.lower + certain), status, {"iterations": found.iterations}, found.name
 
 
 _PAPER = "after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022"

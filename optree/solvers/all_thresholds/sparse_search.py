@@ -60,11 +60,17 @@ class SparseSearch(AnytimeSearch):
     def _run(self) -> None:
         """Search, unless no tree of two splits can pay."""
         least = min(self.levels, self.splits)
-        if least < 2 or self.cost <= self.scale.penalty:
+        if self._is_noise():
+            self.lower = self.cost
+        elif least < 2 or self.cost <= self.scale.penalty:
             if least and self.cost > self.scale.penalty:
                 self.offer(*reversed(self.rows.stump(self.everything, self.scale, self.min_rows, self.per_leaf)))
         elif not self._start():
             self._solve()
+
+    def _is_noise(self) -> bool:
+        """Return whether splits are free, and rounding alone may cause the cost of the incumbent."""
+        return not self.scale.penalty and self.cost <= self.rows.noise
 
     def _start(self) -> str | None:
         """Make the machine, if there is memory for it; return the limit that is reached, or None."""
@@ -185,6 +191,9 @@ class SparseSearch(AnytimeSearch):
         least = min(self.levels, self.splits, len(self.rows.label) - 1)
         deepest = INFINITE if top >= least else top * self.scale.penalty
         while self.lower < self.cost and self.status is None:
+            if self._is_noise():
+                self.lower = self.cost
+                break
             cost, lower = self.cost - self._sure, self.lower - self._sure
             budget = max(3, lower // unit + 1) * unit
             most = self.splits if self._rules.multiway else min(self.splits, 2 ** min(self.levels, 60))

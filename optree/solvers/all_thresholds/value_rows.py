@@ -33,6 +33,7 @@ from optree.target import Grid
 
 _REACH = 2.0**48  # the sum of the weights of bounds is not much greater
 _UP = 1 + 2.0**-49
+_NOISE = 8  # units of cost for each group: more than rounding makes of a tree without squared errors
 
 
 @kernel
@@ -144,6 +145,7 @@ class ValueRows(Rows):
             reach = -(-reach[group] // share)
         super().__init__(X, np.zeros(len(X)), 0, reach, min_rows, is_multiway, check)
         self.fine, self.certain = fine, grid.squares - int(square.sum())
+        self.noise = _NOISE * len(first)
         mean, weight = self.order(), self.values[WEIGHT]
         rank = np.empty(len(mean), np.int64)
         rank[np.argsort(mean, kind="stable")] = np.arange(len(mean))
