@@ -8,12 +8,12 @@ durations and other objects are refused: the user knows their meaning.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from numbers import Real
 from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from optree.encoding.cells import Categories, cell_text
 from optree.encoding.column_values import number_many_texts, of_array, of_series
@@ -145,9 +145,15 @@ def _dictionary_order(column) -> tuple[str, ...] | None:
     return tuple(map(cell_text, chunks[0].dictionary.to_pylist())) if chunks else None
 
 
+def is_sparse(X) -> bool:
+    """Return whether X is a sparse matrix, without an import of scipy: whoever made X has imported it."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and module.issparse(X)
+
+
 def as_table(X):
     """Return a frame of pandas or a :class:`Frame` unchanged, a sparse matrix by columns, else an array."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = X.tocsc()
     elif not hasattr(X, "iloc") and not isinstance(X, Frame):
         X = np.asarray(X) if isinstance(X, np.ndarray) or (frame := Frame.of(X)) is None else frame
@@ -188,7 +194,7 @@ def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray
 
     mixed : whether values of several kinds are accepted in a column, as categories.
     """
-    if sparse.issparse(table):
+    if is_sparse(table):
         return table[:, [number]].toarray().ravel().astype(np.float64)
     if hasattr(table, "iloc"):
         return of_series(name, table.iloc[:, number], mixed)

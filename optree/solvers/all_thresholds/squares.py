@@ -44,6 +44,7 @@ Let a lane's rows have weight W and mean m, and let X = S_L - m W_L on the left 
 satisfy g_L + g_R = g + ``fine`` W X^2 / (W_L W_R). Most thresholds are refused by this equation without a division.
 The others are compared by their gains in whole units, so the result is exact. The test has a margin of 2^24 units,
 which is far above the rounding of X.
+
 **Few leaves predict few numbers**
 
 *Statement.* Part the sorted numbers s / w into bins. A tree of at least t leaves on S costs at least the minimum, over
