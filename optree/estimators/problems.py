@@ -140,7 +140,11 @@ class TableEstimator(BaseEstimator):
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
-        late = (lambda: clock.limit(-1) == "time_limit") if clock and clock.budget.seconds else lambda: False
+        seconds = clock.budget.seconds if clock else None
+
+        def late(read: int) -> bool:
+            return bool(seconds) and clock.seconds() * (read + 1) >= seconds * read
+
         left_out = find_left_out(X, named, spec, late=late)
         if not self._reads_numbers and spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:
             spec = replace(spec, numeric="thresholds")

@@ -129,7 +129,7 @@ def _dense(X, memory_limit: float | None) -> np.ndarray:
 
 
 def find_left_out(
-    X, categorical, spec: EncodingSpec | None = None, names=None, late: Callable[[], object] = lambda: False
+    X, categorical, spec: EncodingSpec | None = None, names=None, late: Callable[[int], object] = lambda read: False
 ) -> tuple[str, ...]:
     """Return the categorical columns that identify rows, and unread columns; warn of these and of doubtful columns.
 
@@ -137,7 +137,8 @@ def find_left_out(
     ``categorical = "from_dtype"`` alone are judged: a user who names the categorical columns wants them.
 
     spec : the encoding, if there is one; names : the names of the columns of an array; late : whether the time of the
-    fit is over. Columns that were not read by then are left out, so that the fit ends within its limit.
+    fit is over after one more column, given the number of columns read. Such columns are left out, so that the fit ends
+    within its limit.
     """
     table, left_out = as_table(X), []
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
@@ -147,7 +148,7 @@ def find_left_out(
     for number, name in enumerate(column_names(table, names)):
         if not may_count[number]:
             continue
-        if number and late():
+        if number and late(number - len(unread)):
             unread.append(name)
             continue
         values = read_column(table, number, name, mixed=False)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.budget import Stopped
 from optree.measure import ACCURACY
 from optree.objective import Objective
 from optree.problem import Problem
@@ -36,6 +37,7 @@ from optree.tree import LEAF, Tree
 
 _WORDS = (5_000_000, 40_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
 _SMALL, _DEEP = 5, 32  # levels of trees
+_PACE = 2e-8  # seconds for a code of the rows: a stage that would exceed the limit before it sees the clock is left out
 
 
 class Starts:
@@ -106,11 +108,15 @@ def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) ->
 
 def _grown(task: Task, problem: Problem, objective: Objective, grow: Callable) -> Iterator[Tree]:
     """Yield the trees of a heuristic of ``starts.py``."""
-    if task.clock.limit(0, 8 * problem.codes.size / 2**20):
+    limit, size = task.clock.budget.seconds, problem.codes.size
+    if task.clock.limit(0, 8 * size / 2**20) or (limit is not None and limit - task.clock.seconds() < _PACE * size):
         return
     kept, least = np.flatnonzero(problem.weights), task.objective.min_samples_leaf
     data = problem.codes[kept], problem.y[kept], len(problem.classes), problem.weights[kept]
-    rows = Rows(*data, least, problem.n_parts > 2)
+    try:
+        rows = Rows(*data, least, problem.n_parts > 2, task.clock.check)
+    except Stopped:
+        return
 
     def choose(_: np.ndarray, split: Split | MultiwaySplit | None) -> tuple[int, list]:
         if split is None:
