@@ -129,12 +129,12 @@ class AbsoluteErrors(Actions):
     ----------
     numbers : float64[n]
         The number of each row.
-    rounding : float
-        The mean distance of the numbers from their levels.
+    rounding : float64[n]
+        The greatest distance of each number from its level, as the search counts it.
     """
 
     numbers: np.ndarray | None = None
-    rounding: float = 0.0
+    rounding: np.ndarray | None = None
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray, most: int) -> AbsoluteErrors:
@@ -143,30 +143,29 @@ class AbsoluteErrors(Actions):
         If there are more different numbers, the levels are quantiles of the weighted rows.
         """
         levels, which = np.unique(y, return_inverse=True)
-        rounding = 0.0
         if len(levels) > most:
             order = y.argsort(kind="stable")
             total = weights[order].cumsum()
             at = np.searchsorted(total, (np.arange(most) + 0.5) / most * total[-1])
             levels = np.unique(y[order[at]])
             which = np.abs(y[:, None] - levels).argmin(axis=1)
-            rounding = float(np.average(np.abs(y - levels[which]), weights=weights))
         whole, unit, exact = whole_units(levels, len(y) * len(levels))
-        rounding += 0.0 if exact else float(1 / unit)
+        rounding = np.abs(y - levels[which]) + (0.0 if exact else float(1 / unit))
         regrets = np.abs(whole[:, None] - whole)[which]
         return cls(regrets, tuple(map(str, levels.tolist())), unit=unit, numbers=y, rounding=rounding)
 
     def resolution(self, problem: Problem) -> float:
         """Return how far the mean absolute error of an optimal tree may be above the minimum for the numbers.
 
-        **Proof.** The mean absolute errors of a tree for the numbers and for their levels differ by ``rounding`` at
-        most. That holds for the tree that is optimal for the levels, and for the tree that is optimal for the numbers.
+        **Proof.** The mean absolute errors of a tree for the numbers and for their levels differ by the weighted mean
+        of ``rounding`` at most. That holds for the tree that is optimal for the levels, and for the tree that is
+        optimal for the numbers.
         """
-        return 2 * self.rounding
+        return 2 * float(np.average(self.rounding, weights=problem.weights))
 
     def take(self, rows: np.ndarray) -> AbsoluteErrors:
         """Return the target of some of the rows."""
-        return replace(super().take(rows), numbers=self.numbers[rows])
+        return replace(super().take(rows), numbers=self.numbers[rows], rounding=self.rounding[rows])
 
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, float | None]:
         """Return the weight of the rows, and their least median."""

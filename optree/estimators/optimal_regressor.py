@@ -53,6 +53,8 @@ class OptimalTreeRegressor(TreeRegressor):
     Absolute errors are searched as actions (:class:`optree.actions.AbsoluteErrors`): each row has an error for each
     number that a leaf may predict. Up to 48 different targets are exact. More become their nearest of 8 to 48 levels,
     which are quantiles, the fewer the more rows; ``resolution_`` then bounds the mean absolute error that is lost.
+    ``cost_``, ``lower_bound_``, ``gap_`` and ``objective_`` count absolute errors between levels. The leaves predict
+    medians of the numbers themselves.
 
     For squared errors, targets are rounded to a grid of whole numbers of at most 20 bits (``resolution_``), which holds
     whole numbers and short decimals exactly. For the rounded targets the proof is exact up to the rounding of each

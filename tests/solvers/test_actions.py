@@ -16,6 +16,7 @@ from support.refusal import refused
 
 from optree import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor, solvers
 from optree.actions import AbsoluteErrors, Actions
+from optree.columns import CodedColumns, Feature
 from optree.encoding.problem_files import load_problem, save_problem
 from optree.objective import Objective
 from optree.problem import Problem
@@ -238,8 +239,13 @@ def test_many_numbers_become_levels():
     target = AbsoluteErrors.of(y, weights, 20)
     assert target.y.shape == (1000, 20)
     nearest = np.array(target.classes, float)[target.y.argmin(axis=1)]
-    assert np.average(np.abs(y - nearest), weights=weights) == pytest.approx(target.rounding, abs=1e-5)
-    assert target.resolution(None) == 2 * target.rounding < 0.2
+    mean = np.average(np.abs(y - nearest), weights=weights)
+    assert mean == pytest.approx(np.average(target.rounding, weights=weights), abs=1e-5)
+    problem = Problem(CodedColumns(np.zeros((1000, 1), int), [Feature("x", ("a", "b"))]), target, weights)
+    assert target.resolution(problem) == pytest.approx(2 * mean, abs=2e-5)
+    assert target.resolution(problem) < 0.2
+    unweighted = replace(problem, weights=np.ones(1000, int))
+    assert target.resolution(unweighted) != target.resolution(problem)
     share = np.bincount(target.y.argmin(axis=1), weights) / weights.sum()
     assert share.max() < 0.15
 
