@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
@@ -88,8 +86,6 @@ class ClassPredictions(ClassifierMixin):
 class TreeEstimator(TreeViews, TableEstimator):
     """The common base of the classifiers and regressors that fit through the registry: their limits and attributes."""
 
-    time_limit: float | None = 30
-    memory_limit: float | None = None
     iteration_limit: int | None = None
 
     _solver: ClassVar[str]
@@ -110,9 +106,9 @@ class TreeEstimator(TreeViews, TableEstimator):
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
         self._keep_result(result, problem, unit)
-        if result.status not in ("optimal", "heuristic"):
-            warnings.warn(self._limit_text(result), ConvergenceWarning, stacklevel=3)
         self.compile_seconds_ = clock.compile_seconds()
+        if result.status not in ("optimal", "heuristic"):
+            self._ended(result.status, self._limit_text(result))
         return self
 
     def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
@@ -120,12 +116,12 @@ class TreeEstimator(TreeViews, TableEstimator):
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
-        self.solver_ = result.search
+        self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)
 
     def _limit_text(self, result: Result) -> str:
-        """Return the text of a warning that a limit ended the search."""
+        """Return the end of the warning that a limit ended the search."""
         gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-        return f"the search was ended by its {result.status} with {gap}; the tree is the best found"
+        return f" with {gap}; the tree is the best found"
 
     def _keep(
         self,
@@ -170,7 +166,7 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""
         if path.status != "optimal":
             reached = float(path.stretches[-1].lowest) if path.stretches else 1
-            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
+            self._ended(path.status, f" at lambda = {reached:g}", "lambda_path: the search")
         self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
         self.solver_ = path.search
         return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in path.stretches]
@@ -181,6 +177,7 @@ class TreeEstimator(TreeViews, TableEstimator):
         scale, whole = model._objective().scale(problem), problem.target.whole_loss(problem)
         cost = Fraction(stretch.loss * scale.error) / scale.row + stretch.highest * whole * stretch.paid
         model._keep(stretch.tree, columns, "optimal", cost, cost, whole, unit)
+        model.regularization_ = float(stretch.highest)
         return model
 
 

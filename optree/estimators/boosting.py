@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Clock
@@ -103,7 +101,7 @@ class _Boosting(NumericEstimator):
         """
         clock = self._budget.start()
         self._check()
-        problem, _ = self._problem(X, y, sample_weight)
+        problem, _ = self._problem(X, y, sample_weight, clock=clock)
         self._encoder = problem.columns.numbers
         weights = problem.weights.astype(np.float64)
         self._boost(problem.columns.as_numbers().X, self._outputs(problem.y), weights, clock)
@@ -132,12 +130,12 @@ class _Boosting(NumericEstimator):
             for k in range(y.shape[1]):
                 slope, curvature = derivatives[0][:, k], np.maximum(derivatives[1][:, k], _MIN_CURVATURE)
                 seeded = replace(growth, seed=int(random.randint(np.iinfo(np.int32).max)))
-                path = solve(self._targets(sample, slope, curvature, weights), seeded, effective_n_jobs(self.n_jobs))
+                targets = self._targets(sample, slope, curvature, weights)
+                path = solve(targets, seeded, effective_n_jobs(self.n_jobs), clock)
                 if path.status != "heuristic":
                     require_iterations(path.status, {"iterations": len(self.stages_)})
-                    text = f"boosting was {path.status} after {len(self.stages_)} stages; these stages are kept"
-                    warnings.warn(text, ConvergenceWarning, stacklevel=3)
-                    return
+                    rest = f" after {len(self.stages_)} stages; these stages are kept"
+                    return self._ended(path.status, rest, "boosting")
                 tree = Stage.of(path, path.best(self.alpha))
                 leaf = tree.apply(X)
                 tree.choose_sides(leaf, weights)

@@ -24,13 +24,21 @@ _TEXTS = {
             default a column that identifies rows is left out with a warning: at least 95 % of its 20 or more values are
             different. Dates and durations are refused.
     """,
-    "common": """
+    "limits": """
         time_limit : float or None, default=30
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
-            search that reaches a limit warns, and keeps its best tree and ``gap_``.
+            search that reaches a limit warns, and keeps its best tree.
         memory_limit : float or None, default=None
-            MiB of memory of the whole process. A table whose candidate splits cannot fit into it, or into the memory
-            that the operating system has free, is refused before it is encoded.
+            MiB of memory of the whole process; None for no limit but the memory of the machine. A table whose candidate
+            splits cannot fit into it, or into the memory that the operating system has free, is refused before it is
+            encoded.
+        on_interrupt : {"raise", "return"}, default="raise"
+            The end of ``fit`` after Ctrl-C. "raise": KeyboardInterrupt, which also ends a search over parameters. The
+            fitted attributes are those of the best tree so far, so that the estimator can predict. "return": a warning.
+            Ctrl-C before the first step of a search is always raised.
+    """,
+    "common": """
+        {limits}
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
@@ -118,6 +126,9 @@ _TEXTS = {
             Cost of ``tree_`` on the training rows, loss plus penalty, in rows.
         lower_bound_ : Fraction or None
             Proven lower bound on the cost of all trees, in rows; None without a bound.
+        regularization_ : float
+            Lambda as the search used it: the nearest number to ``regularization`` for which costs are whole numbers of
+            64 bits. The difference is below 2^-52; decimals of few digits are exact.
         gap_ : float or None
             ``(cost_ - lower_bound_) / total weight``; 0 if the tree is optimal, None without a bound.
         objective_ : float
@@ -138,6 +149,8 @@ _TEXTS = {
             The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
         lower_bound_ : float
             Proven lower bound on the cost of all trees.
+        regularization_ : float
+            Lambda as the search used it, in whole units of the grid of targets.
         gap_ : float
             ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
         objective_ : float
@@ -182,10 +195,7 @@ _TEXTS = {
             The minimum impurity decrease of a candidate split, weighted by the share of the rows in its node.
         max_features : int, float, "sqrt", "log2" or None, default=None
             The number (or share) of features drawn for each node of a CART; None for all.
-        time_limit : float or None, default=None
-            Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). At the
-            limit, the tree is the best over the root splits that were evaluated, or before the first of them a CART
-            of few rows.
+        {limits}
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
         n_jobs : int or None, default=None
@@ -220,8 +230,9 @@ _TEXTS = {
         Notes
         -----
         Values are compared as float64; infinite values are refused. A column with missing values counts twice in
-        ``max_features``. Of trees of equal cost the least complex is
-        returned, then the first in CART's order.
+        ``max_features``. Of trees of equal cost the least complex is returned, then the first in CART's order. A search
+        that reaches a limit has the best trees over the root splits that were evaluated, or before the first of them a
+        CART of few rows.
 
         References
         ----------
@@ -255,6 +266,7 @@ _TEXTS = {
             Seed of the draws of ``max_features``.
         n_jobs : int or None, default=None
             Threads, which share the root splits of a tree.
+        {limits}
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
@@ -266,7 +278,7 @@ _TEXTS = {
         Attributes
         ----------
         stages_ : list of list of optree.estimators.boosting.Stage
-            The trees of each stage; fewer stages than ``n_estimators`` after Ctrl-C.
+            The trees of each stage; fewer stages than ``n_estimators`` at a limit or after Ctrl-C.
         init_ : ndarray of shape (n_outputs,)
             The scores before the first stage.
         compile_seconds_ : float

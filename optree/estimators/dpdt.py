@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Stopped
@@ -33,7 +31,6 @@ class _DPDTree(TreeViews, NumericEstimator):
     penalty: str = "visits"
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
-    time_limit: float | None = None
     bounds: bool = True
 
     @documented
@@ -72,13 +69,12 @@ class _DPDTree(TreeViews, NumericEstimator):
         self.search_seconds_ = clock.searched()
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
-        if path.status != "heuristic":
-            found = "of few rows" if late else "the best over the evaluated root splits"
-            text = f"the search was ended by its {path.status}; the trees are {found}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self._select(alpha)
         self.solver_, self.compile_seconds_ = "dpdt", clock.compile_seconds()
         trace.end("dpdt", path.status, self.cost_, None)
+        if path.status != "heuristic":
+            found = "of few rows" if late else "the best over the evaluated root splits"
+            self._ended(path.status, f"; the trees are {found}")
         return self
 
     def _select(self, alpha: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +10,6 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
@@ -127,8 +125,8 @@ class MurTreeClassifier(AllLimits, TreeClassifier):
         base = clone(self).set_params(regularization=0)
         found, problem, unit = base._explore(grid, X, y, sample_weight)
         if found.status != "optimal":
-            text = f"limit_grid: {found.status} with {(found.loss > found.lower).sum()} of {found.loss.size} not proven"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            rest = f" with {(found.loss > found.lower).sum()} of {found.loss.size} trees not proven"
+            self._ended(found.status, rest, "limit_grid: the search")
         models = []
         for depth, splits in np.ndindex(found.loss.shape):
             model = copy(base).set_params(max_depth=depth, max_splits=splits)
@@ -158,7 +156,7 @@ class MurTreeClassifier(AllLimits, TreeClassifier):
         base = clone(self).set_params(regularization=0)
         found, problem, unit = base._explore(error_front, X, y, sample_weight)
         if found.status != "optimal":
-            warnings.warn(f"error_front: {found.status} at depth {found.depth}", ConvergenceWarning, stacklevel=2)
+            self._ended(found.status, f" at depth {found.depth}", "error_front: the search")
         models = []
         for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
             model = copy(base)
@@ -182,8 +180,8 @@ class MurTreeClassifier(AllLimits, TreeClassifier):
         model = clone(self).set_params(regularization=0)
         found, problem, unit = model._explore(best_f1, X, y, sample_weight)
         if found.status != "optimal":
-            text = f"best_f1: {found.status} with a score of {float(found.score):g} of at most {float(found.bound):g}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            rest = f" with a score of {float(found.score):g} of at most {float(found.bound):g}"
+            self._ended(found.status, rest, "best_f1: the search")
         cost = Fraction(found.tree.loss(problem))
         model._keep(found.tree, problem.columns, found.status, cost, None, problem.total_weight, unit)
         return found.score, model

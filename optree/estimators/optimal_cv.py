@@ -180,7 +180,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
     -----
     ``time_limit`` is for the whole fit. Each fold and the tree of all rows have equal shares; seconds that a fold
     leaves over are shared by the others. ``iteration_limit`` is for each fold, and for the tree of all rows. Ctrl-C
-    during the folds is raised; later it ends the search with its best tree. ``tree_``, ``status_``, ``gap_``,
+    during the folds is always raised, for no tree of all rows is known then. ``tree_``, ``status_``, ``gap_``,
     ``counters_``, ``search_seconds_`` and ``trace_`` are those of the tree of all rows. An unseen category among the
     test rows of a fold is treated as with ``unseen="ignore"``. Of several optimal trees a fold has the one that its
     search finds, whose score may differ from that of another optimal tree.

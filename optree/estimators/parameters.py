@@ -44,6 +44,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "guess_thresholds": _FLAG,
     "missing": (lambda value: value in ("best", "error"), "'best' or 'error'"),
     "n_jobs": (lambda value: value is None or (is_whole(value) and value != 0), "None or a whole number other than 0"),
+    "on_interrupt": (lambda value: value in ("raise", "return"), "'raise' or 'return'"),
     "one_vs_rest": (lambda value: _is_truth(value) or _is_columns(value), "'auto', True, False or names of columns"),
     "polish": _FLAG,
     "random_state": (_is_seed, "None, a whole number from 0 to 2^32 - 1, or a RandomState"),

@@ -58,6 +58,8 @@ class OptimalPolicyTree(SparseTrees):
         The weighted sum of the costs of the tree's actions on the training rows, plus penalties.
     lower_bound_ : float
         Proven lower bound on the cost of all trees.
+    regularization_ : float
+        Lambda as the search used it, within 2^-52 of ``regularization``.
     gap_ : float
         ``(cost_ - lower_bound_) / regret of the best single action``; 0 if the tree is optimal.
     objective_ : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 
 from optree.budget import Budget, Clock
 from optree.columns import codes_type
@@ -33,6 +35,9 @@ class TableEstimator(BaseEstimator):
     categorical_features: str | Sequence = "from_dtype"
     unseen: str = "error"
     missing: str = "best"
+    time_limit: float | None = 30
+    memory_limit: float | None = None
+    on_interrupt: str = "raise"
     verbose: bool = False
 
     # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
@@ -68,6 +73,13 @@ class TableEstimator(BaseEstimator):
         """Return the function for lines of progress."""
         return print if self.verbose else None
 
+    def _ended(self, status: str, rest: str, subject: str = "the search") -> None:
+        """Warn that a limit ended a search, or raise KeyboardInterrupt after Ctrl-C if ``on_interrupt`` asks for it."""
+        text = f"{subject} was ended by {'Ctrl-C' if status == 'interrupted' else f'its {status}'}{rest}"
+        if status == "interrupted" and self.on_interrupt == "raise":
+            raise KeyboardInterrupt(text)
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
     def _table(self, X):
         """Return the table of new rows."""
         return read_table(self, X, reset=False)[0]
@@ -75,7 +87,7 @@ class TableEstimator(BaseEstimator):
     def _rows(self, X, y) -> tuple:
         """Return the table of the training rows, and y as an array of the same length; check all parameters."""
         check_parameters(self)
-        return read_table(self, X, y, reset=True, memory_limit=getattr(self, "memory_limit", None))
+        return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
 
     def _problem(
         self, X, y, sample_weight, classes: np.ndarray | None = None, clock: Clock | None = None
@@ -125,8 +137,6 @@ class TableEstimator(BaseEstimator):
     def _columns(self, X, classes: tuple[str, ...] = (), clock: Clock | None = None) -> TableColumns:
         """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
 
-        memory_limit = getattr(self, "memory_limit", None)
-
         def check(encoder: Encoder) -> None:
             numeric = any(column.is_numeric for column in encoder.columns_)
             given = getattr(self, "max_thresholds", 0) if numeric else 0
@@ -136,7 +146,7 @@ class TableEstimator(BaseEstimator):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
             else:
                 found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
-            check_fits(len(X), found, needed, memory_limit, remedy)
+            check_fits(len(X), found, needed, self.memory_limit, remedy)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features

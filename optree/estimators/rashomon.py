@@ -154,11 +154,11 @@ class RashomonSet(RashomonViews, TreeClassifier):
         super()._keep_result(result, problem, unit)
 
     def _limit_text(self, result: Result) -> str:
-        """Return the text of a warning that a limit ended the search."""
+        """Return the end of the warning that a limit ended the search."""
         if not self.count_:
-            text = f"the search was ended by its {result.status} before a set was complete; the set is empty"
+            text = " before a set was complete; the set is empty"
             return f"{text}; max_depth, or a greater regularization, shortens the search"
-        text, depth = f"the search was ended by its {result.status}; the set is complete", self.certified_depth_
+        text, depth = "; the set is complete", self.certified_depth_
         if depth is not None:
             text += f" for max_depth={depth}, in place of {self.max_depth}"
         if self.certified_bound_ == self.bound_:

@@ -14,6 +14,7 @@ from optree.estimators.docstrings import documented
 from optree.problem import Problem
 
 if TYPE_CHECKING:
+    from optree.result import Result
     from optree.solvers.lambda_path import Stretch
 
 
@@ -36,7 +37,12 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
         problem, unit = self._problem(X, y, sample_weight, clock=clock)
         if len(problem.y) < 2:
             raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
-        return self._find_tree(problem, unit, objective, clock)._finish(problem)
+        return self._find_tree(problem, unit, objective, clock)
+
+    def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
+        """Set the fitted attributes of a search."""
+        super()._keep_result(result, problem, unit)
+        self._finish(problem)
 
     def _finish(self, problem: Problem) -> Self:
         """Set the attributes that only numbers have."""

@@ -363,10 +363,10 @@ def test_ctrl_c_leaves_a_tree(n_jobs, interruptible):
     random = np.random.RandomState(0)
     X, y = random.random_sample((20000, 10)), random.randint(2, size=20000)
     DPDTreeClassifier(n_jobs=n_jobs).fit(X[:100], y[:100])
-    model = DPDTreeClassifier(6, cart_nodes_list=[32] * 6, n_jobs=n_jobs)
+    model = DPDTreeClassifier(6, cart_nodes_list=[32] * 6, n_jobs=n_jobs, on_interrupt="return")
     alarm = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     alarm.start()
-    with pytest.warns(ConvergenceWarning, match="ended by its interrupted"):
+    with pytest.warns(ConvergenceWarning, match="ended by Ctrl-C"):
         model.fit(X, y)
     assert model.status_ == "interrupted"
     assert len(model.predict(X)) == len(X)

@@ -32,7 +32,7 @@ from optree import (
     SPLITClassifier,
     estimators,
 )
-from optree.budget import Budget
+from optree.budget import Budget, Clock, Pace
 from optree.result import Trace
 
 COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
@@ -83,6 +83,63 @@ def test_limits_leave_a_tree_a_gap_and_a_warning():
     assert model.status_ == "iteration_limit"
     assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
     assert model.gap_ > 0
+
+
+KINDS = ["BranchesClassifier", "OptimalTreeRegressor", "MurTreeClassifier", "DPDTreeClassifier"]
+
+
+def after(slices: int):
+    """Return a ``Clock.limit`` that is interrupted by Ctrl-C after some slices of a search."""
+    limit, asked = Clock.limit, []
+
+    def interrupted(self, iterations, *arguments):
+        asked.append(iterations)
+        if iterations and len(asked) > slices:
+            raise KeyboardInterrupt
+        return limit(self, iterations, *arguments)
+
+    return interrupted
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_ctrl_c_is_raised_and_leaves_a_fitted_estimator(name, monkeypatch):
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((300, 8)), random.randint(2, size=300)
+    kind = getattr(optree, name)
+    parameters = {"cart_nodes_list": (16, 16, 16)} if "cart_nodes_list" in kind().get_params() else {}
+    kind(**parameters, iteration_limit=300).fit(X, y) if "iteration_limit" in kind().get_params() else None
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 5)
+    monkeypatch.setattr(Clock, "limit", after(3))
+    model = kind(**parameters)
+    with pytest.raises(KeyboardInterrupt, match="ended by Ctrl-C"):
+        model.fit(X, y)
+    assert (model.status_, len(model.predict(X))) == ("interrupted", 300)
+    monkeypatch.setattr(Clock, "limit", after(3))
+    with pytest.warns(ConvergenceWarning, match="ended by Ctrl-C"):
+        assert model.set_params(on_interrupt="return").fit(X, y).status_ == "interrupted"
+
+
+def test_ctrl_c_ends_a_search_over_parameters(monkeypatch):
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((300, 8)), random.randint(2, size=300)
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 5)
+    monkeypatch.setattr(Clock, "limit", after(3))
+    with pytest.raises(KeyboardInterrupt):
+        GridSearchCV(BranchesClassifier(), {"regularization": [0.01, 0.02]}, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("name", [name for name in estimators.__all__ if name != "TreeClassifier"])
+def test_each_estimator_has_the_same_limits(name):
+    own = getattr(optree, name)().get_params()
+    assert (own["time_limit"], own["memory_limit"], own["on_interrupt"]) == (30, None, "raise")
+
+
+@pytest.mark.parametrize("regularization", [1 / 3, 0.1 * 0.1, 10**-2.5, 1e-17, 0, np.float32(0.01)])
+def test_any_float_is_a_lambda(regularization):
+    model = MurTreeClassifier(2, regularization=regularization).fit(
+        COLOURS, FRUIT, sample_weight=np.linspace(0.1, 1, 20)
+    )
+    assert abs(model.regularization_ - regularization) <= 2**-52
 
 
 def test_it_lives_with_scikit_learn():
@@ -313,7 +370,7 @@ def test_the_path_along_lambda_is_a_list_of_classifiers():
         assert again.objective_ == model.objective_
         assert 0 < highest <= 1
         assert model.predict(X).shape == y.shape
-    with pytest.warns(UserWarning, match="lambda_path: iteration_limit at lambda ="):
+    with pytest.warns(UserWarning, match="lambda_path: the search was ended by its iteration_limit at lambda ="):
         assert len(OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)) < len(path)
 
 
