@@ -69,7 +69,7 @@ def fit(case: Case, program: str, file: str) -> None:
     else:
         from optree import DPDTreeClassifier
 
-        model = DPDTreeClassifier(case.depth, cart_nodes_list=case.nodes)
+        model = DPDTreeClassifier(case.depth, cart_nodes_list=case.nodes, time_limit=None)
         model.fit(X[:500], y[:500])
     start = time.process_time()
     model.fit(X, y)

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
@@ -58,6 +58,14 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     frame = X if hasattr(X, "iloc") else Frame.of(X)
     target = {} if not reset else {"y": y, "multi_output": np.ndim(y) == 2}
     if frame is None:
+        is_list = isinstance(X, (list, tuple)) and len(X)
+        shape = (len(X), *([0] * hasattr(X[0], "__len__"))) if is_list else getattr(X, "shape", ())
+        if len(shape) == 1:
+            raise OptreeError(
+                f"X: {shape[0]} entries of one dimension are no table. Reshape your data: X.reshape(-1, 1) is a column "
+                "and X.reshape(1, -1) a row"
+            )
+        _check_rows(shape, y)
         finite = False if reset else "allow-nan"  # in `fit` each column is read, and an error names it
         checked = validate_data(
             estimator, X, reset=reset, dtype=None, accept_sparse="csc", ensure_all_finite=finite, **target
@@ -71,9 +79,15 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
             f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; give one or more of each"
         )
     column_names(frame)
+    _check_rows(frame.shape, y)
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
-    check_consistent_length(frame, y)
     return PandasFrame(frame) if reset and frame is X else frame, y
+
+
+def _check_rows(shape: tuple[int, ...], y: np.ndarray | None) -> None:
+    """Raise OptreeError unless y has an entry for each row of a table, whose shape is () if it is not known."""
+    if y is not None and shape and shape[0] != len(y):
+        raise OptreeError(f"y: {len(y)} entries for {shape[0]} rows of X; give one for each row")
 
 
 def _has_other_cells(rows: list | tuple) -> bool:
@@ -170,7 +184,8 @@ def _may_count(table) -> np.ndarray:
     """Return the columns that may count the rows by their least and greatest numbers, bool[p]."""
     if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf":
         return np.ones(table.shape[1], bool)
-    steps = np.fmax.reduce(table).astype(float) - np.fmin.reduce(table).astype(float)
+    with np.errstate(invalid="ignore"):  # of infinite numbers
+        steps = np.fmax.reduce(table).astype(float) - np.fmin.reduce(table).astype(float)
     return steps == len(table) - np.isnan(table).sum(axis=0) - 1
 
 
@@ -203,8 +218,8 @@ def _doubt_of_categories(values: np.ndarray | Categories) -> tuple[str, bool]:
 def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None) -> str:
     """Return the text of a warning of a column of numbers, or ""."""
     values = values[~np.isnan(values)]
-    if not len(values):
-        return ""
+    if not np.isfinite(values).all() or not len(values):
+        return ""  # an infinite number is refused where its column is read
     low, high = values.min(), values.max()
     if spec and spec.numeric == "values":
         if spec.max_cuts is None and _identifies(len(np.unique(values)), len(values)):

@@ -117,5 +117,5 @@ def test_estimators():
     assert min(tree.cost_ for *_, tree in front) == model.fit(X, y, weights).cost_
     with pytest.warns(ConvergenceWarning, match="error_front: the search was ended by its iteration_limit at depth 0"):
         MurTreeClassifier(2, iteration_limit=1).error_front(X, y)
-    with pytest.warns(ConvergenceWarning, match="best_f1: the search was ended by its iteration_limit with a score of 0"):
+    with pytest.warns(ConvergenceWarning, match="best_f1: the search was ended by its iteration_limit with a score of"):
         MurTreeClassifier(3, iteration_limit=1).best_f1(X, y)

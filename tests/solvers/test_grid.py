@@ -135,7 +135,7 @@ def test_estimators_along_lambda():
         assert float(Fraction(model.regularization)) == highest
         assert model.cost_ == alone.cost_
         assert model.objective_ == alone.objective_
-    with pytest.warns(ConvergenceWarning, match="lambda_path: the search was ended by its iteration_limit at lambda = "):
+    with pytest.warns(ConvergenceWarning, match="lambda_path: the search was ended by its iteration_limit at lambda"):
         MurTreeClassifier(4, iteration_limit=3).lambda_path(X, Y)
     with pytest.warns(ConvergenceWarning, match="limit_grid: the search was ended by its iteration_limit with "):
         MurTreeClassifier(4, iteration_limit=3).limit_grid(X, Y)

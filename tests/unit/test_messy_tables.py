@@ -402,6 +402,12 @@ def test_sparse_numbers_become_dense_if_they_fit():
         OptimalTreeClassifier().fit(numbers, y)
 
 
+def test_a_row_or_a_column_is_no_table():
+    for column in (X[:, 0] if isinstance(X, np.ndarray) else X.iloc[:, 0].to_numpy(), [1, 2, 3]):
+        with refused("X: ", "of one dimension", "reshape(-1, 1)"):
+            OptimalTreeClassifier().fit(column, Y[: len(column)])
+
+
 def test_targets():
     expected = OptimalTreeClassifier().fit(X, Y).export_text()
     for y in (pd.Series(Y, dtype="Int64"), pd.Series(Y, index=range(N, 2 * N)), Y.tolist(), pd.Series(Y, dtype=object)):
@@ -418,7 +424,7 @@ def test_targets():
     for y in (np.where(Y, 1.0, np.nan), np.array([1, None] * (N // 2)), pd.array([0, 1, None] * (N // 3), "Int64")):
         with refused("y: ", f"of {N} rows have no class", "leave these rows out"):
             OptimalTreeClassifier().fit(X, y)
-    for y, words in [(np.c_[Y, Y], "1d array"), (Y[:-1], r"inconsistent numbers of samples: \[60, 59\]"), (None, "y")]:
+    for y, words in [(np.c_[Y, Y], "1d array"), (Y[:-1], "y: 59 entries for 60 rows of X"), (None, "y")]:
         with pytest.raises(ValueError, match=words):
             OptimalTreeClassifier().fit(X, y)
     with pytest.raises(ValueError, match="Input y contains NaN"):
@@ -599,5 +605,5 @@ def test_rows_of_a_list_may_mix_numbers_and_texts():
     for X in (rows, tuple(map(tuple, rows))):
         model = OptimalTreeClassifier(0.001).fit(X, y)
         assert model.export_text() == OptimalTreeClassifier(0.001).fit(np.array(rows, object), y).export_text()
-    with pytest.raises(ValueError, match="Expected 2D array"):
+    with refused("X: 2 entries of one dimension"):
         OptimalTreeClassifier().fit([[1, 2], [3]], [0, 1])
