@@ -168,7 +168,7 @@ def find_left_out(
         values = read_column(table, number, name, mixed=False)
         is_number = values.dtype.kind == "f"
         if not is_number and column_order(table, number) is None:
-            text, identifies = _doubt_of_categories(values)
+            text, identifies = _doubt_of_categories(values, None if spec and name in spec.onehot else spec)
             left_out += [name] * identifies
         else:
             text = _doubt_of_numbers(values, spec) if is_number else ""
@@ -194,8 +194,11 @@ def _identifies(different: int, known: int) -> bool:
     return known >= _IDENTIFIER_ROWS and different >= _IDENTIFIER_SHARE * known
 
 
-def _doubt_of_categories(values: np.ndarray | Categories) -> tuple[str, bool]:
-    """Return the text of a warning of a column of categories, or "", and whether the column identifies rows."""
+def _doubt_of_categories(values: np.ndarray | Categories, spec: EncodingSpec | None) -> tuple[str, bool]:
+    """Return the text of a warning of a column of categories, or "", and whether the column identifies rows.
+
+    spec : the encoding, None for a column that has no multiway splits.
+    """
     read = Categories.of(values)
     different = [value for value in read.values if not is_missing(value)]
     identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
@@ -212,6 +215,12 @@ def _doubt_of_categories(values: np.ndarray | Categories) -> tuple[str, bool]:
             "almost each row has a category of its own, as in an identifier, and the column is left out; to keep it, "
             "name it and the other categorical columns in categorical_features"
         ), True
+    multiway = spec and spec.categorical == "ordinal" and len(different) > FEW_NUMBERS
+    if multiway and len(different) <= (spec.most_children or len(different)):
+        return (
+            f"a split has a child for each of its {len(different)} categories, with few rows each; merge rare "
+            "categories, or name it in one_vs_rest of OptimalTreeClassifier"
+        ), False
     return "", False
 
 

@@ -45,7 +45,10 @@ class Starts:
 
     def __init__(self, task: Task, words: int):
         self.task, self.best = task, task.incumbent
-        self.stages = [(max(1, work // words), trees) for work, trees in zip(_WORDS, _STAGES, strict=True)]
+        # Without a penalty, a CART that separates all rows is optimal, and smaller than the tree of a search.
+        early = 0 if task.scale.penalty else 2
+        due = [1 if stage < early else max(1, work // words) for stage, work in enumerate(_WORDS)]
+        self.stages = list(zip(due, _STAGES, strict=True))
 
     @property
     def due(self) -> int:
@@ -57,7 +60,7 @@ class Starts:
         task, plain, (_, trees) = self.task, _without_costs(self.task), self.stages.pop(0)
         for tree in trees(task, *plain) if plain else ():
             tree = _pruned(task, tree)
-            self.best = tree if self.best is None else min(self.best, tree, key=task.cost)
+            self.best = min(filter(None, [self.best, tree]), key=lambda tree: (task.cost(tree), tree.n_splits))
             task.trace.add(task.cost(self.best), 0)
         return int(INFINITE) if self.best is None else task.cost(self.best)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -140,6 +141,14 @@ def test_any_float_is_a_lambda(regularization):
         COLOURS, FRUIT, sample_weight=np.linspace(0.1, 1, 20)
     )
     assert abs(model.regularization_ - regularization) <= 2**-52
+
+
+@compiled_only
+def test_without_a_penalty_the_tree_has_no_error_and_few_splits():
+    X, y = load_iris(return_X_y=True)
+    model = OptimalTreeClassifier(0).fit(X, y)
+    assert (model.status_, model.objective_) == ("optimal", 1)
+    assert model.tree_.n_splits <= 9  # CART has 8
 
 
 def test_it_lives_with_scikit_learn():

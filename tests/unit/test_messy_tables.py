@@ -277,7 +277,7 @@ def test_identifiers_are_left_out_with_a_warning_unless_they_are_named():
         categorical = ["id", "colour", "size", "flag"]
         OptimalTreeClassifier(categorical_features=categorical).fit(X.assign(id=names), Y)
         OptimalTreeClassifier().fit(X[:19].assign(id=names[:19]), Y[:19])
-        OptimalTreeClassifier().fit(X.assign(id=[*names[: N // 2]] * 2), Y)
+        OptimalTreeClassifier().fit(X.assign(id=[*names[: N // 3]] * 3), Y)
     with pytest.warns(UserWarning, match="'id'"), refused("constant, left out or have no threshold"):
         OptimalTreeClassifier().fit(pd.DataFrame({"id": names}), Y)
 
@@ -400,6 +400,18 @@ def test_sparse_numbers_become_dense_if_they_fit():
     numbers[0, 0] = np.inf
     with refused("column 'x0': 1 rows are infinite"):
         OptimalTreeClassifier().fit(numbers, y)
+
+
+def test_a_split_into_many_children_warns():
+    names = pd.DataFrame({"town": [f"town {number % 21}" for number in range(210)], "x": np.arange(210) % 7})
+    y = np.arange(210) % 3 > 1
+    for kind in (OptimalTreeClassifier, BranchesClassifier):
+        with pytest.warns(UserWarning, match="column 'town': a split has a child for each of its 21 categories"):
+            kind().fit(names, y)
+    for quiet in (OptimalTreeClassifier(one_vs_rest=["town"]), MurTreeClassifier(2)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            quiet.fit(names, y)
 
 
 def test_a_row_or_a_column_is_no_table():
