@@ -17,6 +17,7 @@ class _Lookahead(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     max_depth: int = 5
+    lookahead: int = 1
     max_ways: int = 2
     max_thresholds: int | None = 100
     criterion: str | None = None
@@ -60,8 +61,9 @@ class SPLITClassifier(_Lookahead):
         written.
     max_depth : int, default=5
         The greatest number of splits on a path.
-    lookahead : int or None, default=None
-        Levels searched exactly; None for half of ``max_depth``, rounded up. With ``max_depth`` levels the tree is
+    lookahead : int, default=1
+        Levels searched exactly. The default is the paper's, whose programs count the level of the leaves, too. Each
+        further level multiplies the time by the number of candidate splits. With ``max_depth`` levels the tree is
         optimal, and with ``max_ways=2`` proven optimal.
     polish : bool, default=False
         Replace each greedy subtree by the optimal subtree of its depth.
@@ -91,14 +93,12 @@ class SPLITClassifier(_Lookahead):
     """
 
     _: KW_ONLY
-    lookahead: int | None = None
     polish: bool = False
 
     _name = "split"
 
     def _parameters(self) -> dict:
-        lookahead = -1 if self.lookahead is None else self.lookahead
-        return super()._parameters() | {"lookahead": lookahead, "polish": self.polish}
+        return super()._parameters() | {"polish": self.polish}
 
 
 @documented
@@ -144,8 +144,5 @@ class LicketySPLITClassifier(_Lookahead):
     >>> model.status_, model.tree_.n_leaves
     ('heuristic', 4)
     """
-
-    _: KW_ONLY
-    lookahead: int = 1
 
     _name = "licketysplit"
