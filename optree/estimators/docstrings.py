@@ -183,7 +183,7 @@ _TEXTS = {
             rows for each threshold, and more with every level.
         alpha : float, default=0.0
             The penalty per unit of complexity. One search finds the best trees for all alphas; see ``at``.
-        penalty : {"visits", "splits"}, default="visits"
+        penalty : {"visits", "split"}, default="visits"
             The complexity: the expected number of splits on the path of a training row, or the number of splits.
         min_samples_split : int or float, default=2
             The minimum number of rows (or share, rounded up) of a split node.

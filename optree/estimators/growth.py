@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,8 +62,10 @@ class NumericEstimator(TableEstimator):
             raise OptreeError(f"cart_nodes_list: {nodes!r} is not accepted; give a sequence of whole numbers >= 1")
         if self.generator not in GENERATORS:
             raise choice("generator", self.generator, GENERATORS)
-        if self.penalty not in ("visits", "splits"):
-            raise choice("penalty", self.penalty, ("visits", "splits"))
+        if self.penalty == "splits":
+            warnings.warn("penalty='splits' is deprecated; give 'split'", FutureWarning, stacklevel=4)
+        elif self.penalty not in ("visits", "split"):
+            raise choice("penalty", self.penalty, ("visits", "split"))
         if not is_whole(self.max_depth) or self.max_depth < 1:
             raise OptreeError(f"max_depth: {self.max_depth!r} is not accepted; give a whole number >= 1")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -75,7 +78,7 @@ class NumericEstimator(TableEstimator):
             number(self, "min_weight_fraction_leaf", 0.5) * weight,
             number(self, "min_impurity_decrease"),
             seed,
-            self.penalty == "splits",
+            self.penalty != "visits",
             bounds=bool(self.bounds),
             generator=self.generator,
         )

@@ -59,7 +59,7 @@ def test_the_registry_searches_numbers_for_classes_and_values_as_the_estimators_
         result = dpdt.solve(problem, Objective.of(share, max_depth=depth))
         alpha = float(share) * float(problem.target.whole_loss(problem) / problem.total_weight)
         kind = DPDTreeRegressor if by_value else DPDTreeClassifier
-        model = kind(depth, penalty="splits", alpha=alpha).fit(X, y, weights)
+        model = kind(depth, penalty="split", alpha=alpha).fit(X, y, weights)
         assert float(result.cost_in_rows) == pytest.approx(model.cost_, rel=1e-9, abs=1e-9)
         assert result.tree.n_splits == model.tree_.n_splits
         kept = weights > 0
@@ -112,7 +112,7 @@ def test_a_regression():
 
 
 @BOTH
-@pytest.mark.parametrize("penalty", ["visits", "splits"])
+@pytest.mark.parametrize("penalty", ["visits", "split"])
 def test_one_fit_gives_the_trees_of_all_penalties(model, penalty):
     X, y = load_diabetes(return_X_y=True)
     y = y if model is DPDTreeRegressor else y > 150
@@ -141,7 +141,7 @@ def test_one_fit_gives_the_trees_of_all_penalties(model, penalty):
 def complexity(model, X, penalty):
     """Return the splits of a tree, or the mean number of splits that a row meets."""
     tree = model.tree_
-    return tree.n_splits if penalty == "splits" else tree.counts.sum(axis=1)[tree.feature >= 0].sum() / len(X)
+    return tree.n_splits if penalty == "split" else tree.counts.sum(axis=1)[tree.feature >= 0].sum() / len(X)
 
 
 def test_it_lives_with_scikit_learn():
@@ -334,7 +334,7 @@ def test_a_target_far_from_zero():
         ([[0.0], [1.0], [2.0]], {"generator": "greedy"}, ["generator", "'greedy'", "top_features"]),
         ([[0.0], [1.0], [2.0]], {"alpha": -1}, ["alpha", "-1", ">= 0"]),
         ([[0.0], [1.0], [2.0]], {"alpha": np.nan}, ["alpha", "nan"]),
-        ([[0.0], [1.0], [2.0]], {"penalty": "nodes"}, ["penalty", "'nodes'", "visits, splits"]),
+        ([[0.0], [1.0], [2.0]], {"penalty": "nodes"}, ["penalty", "'nodes'", "visits, split"]),
         ([[0.0], [1.0], [2.0]], {"min_samples_split": 1}, ["min_samples_split", "1"]),
         ([[0.0], [1.0], [2.0]], {"min_samples_leaf": 0}, ["min_samples_leaf", "0"]),
         ([[0.0], [1.0], [2.0]], {"min_weight_fraction_leaf": 0.6}, ["min_weight_fraction_leaf", "0.6"]),
@@ -356,6 +356,12 @@ def test_a_limit_on_time_leaves_a_tree():
     assert model.status_ == "time_limit"
     assert model.search_seconds_ < 5
     assert model.score(X, y) >= 0.5
+
+
+def test_the_old_name_of_a_penalty_warns():
+    with pytest.warns(FutureWarning, match="penalty='splits' is deprecated; give 'split'"):
+        old = DPDTreeClassifier(penalty="splits", alpha=0.1).fit(*IRIS)
+    assert old.cost_ == DPDTreeClassifier(penalty="split", alpha=0.1).fit(*IRIS).cost_
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

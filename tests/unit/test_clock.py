@@ -211,7 +211,7 @@ except KeyboardInterrupt:
     assert done.stdout.split()[-3:] == ["False", "optimal", "True"], done
 
 
-@pytest.mark.parametrize("penalty", ["visits", "splits"])
+@pytest.mark.parametrize("penalty", ["visits", "split"])
 @pytest.mark.parametrize("regression", [False, True])
 def test_a_limit_that_ends_the_sorting_of_columns_leaves_trees_of_few_rows(time, monkeypatch, regression, penalty):
     """The clock is looked at before each column. The loss is the loss on all rows."""
@@ -236,7 +236,7 @@ def test_a_limit_that_ends_the_sorting_of_columns_leaves_trees_of_few_rows(time,
         wrong = (tree.predict(X) - LABELS) ** 2 if regression else tree.predict(X) != LABELS
         assert step.loss == pytest.approx(np.average(wrong, weights=weights))
         decisions = tree.tree_.decisions()[0]
-        assert step.complexity == pytest.approx(step.splits if penalty == "splits" else decisions)
+        assert step.complexity == pytest.approx(step.splits if penalty == "split" else decisions)
         assert np.unique(tree.apply(X), return_counts=True)[1].min() >= 3
     sorted_columns.clear()
     model.set_params(time_limit=0, min_impurity_decrease=0.0)
