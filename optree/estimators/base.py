@@ -99,10 +99,14 @@ class TreeEstimator(TreeViews, TableEstimator):
         own = {name: getattr(self, name) for name in ("penalty", *CONSTRAINTS) if hasattr(self, name)}
         return Objective.of(self.regularization if regularization is None else regularization, **own)
 
+    def _searcher(self, problem: Problem) -> solvers.Solver:
+        """Return the solver of a problem."""
+        return solvers.get(self._solver)
+
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
         seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
-        solver = solvers.get(self._solver)
+        solver = self._searcher(problem)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
         self._keep_result(result, problem, unit)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import wraps
 
 import numpy as np
 from sklearn.base import clone
 
 from optree.encoding import EncodingSpec
+from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier, TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.estimators.monotone import directions_of
+from optree.estimators.proving import Provable
 from optree.estimators.tables import MOST_CHILDREN
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers import Solver, monotone
 from optree.solvers.lambda_path import lambda_path
+from optree.tree import Tree
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -74,6 +82,11 @@ class OptimalTreeClassifier(OptimalTrees):
     {optimal}
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
+    monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
+        For two classes, the direction in which the prediction may change as a column rises: 1 to the greater class only,
+        -1 to the smaller only, 0 both. The tree is optimal among the trees that are monotone for all rows, seen or not.
+        Missing values have no order. A leaf may predict the lighter of its classes. The search reads a coded feature
+        for each threshold: give ``max_thresholds`` for many rows.
     {common}
 
     Attributes
@@ -98,6 +111,35 @@ class OptimalTreeClassifier(OptimalTrees):
     regularization: float | str = 0.01
     _: KW_ONLY
     warm_start: bool = False
+    monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding; monotone trees are searched over coded features."""
+        spec = super()._encoding
+        return spec if self.monotonic_cst is None else replace(spec, numeric="thresholds")
+
+    def _searcher(self, problem: Problem) -> Solver:
+        """Return the solver of a problem."""
+        if self.monotonic_cst is None:
+            return super()._searcher(problem)
+        if len(problem.classes) != 2:
+            raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
+        return monotone.solver(directions_of(self.monotonic_cst, problem.columns.encoder))
+
+    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
+        """Return the tree of the last fit for a warm start, and its columns; none for monotone trees."""
+        return super()._start(problem, objective) if self.monotonic_cst is None else (None, None)
+
+    def _refuse_monotone(self, what: str) -> None:
+        """Raise OptreeError for a method whose trees have no directions."""
+        if self.monotonic_cst is not None:
+            raise OptreeError(f"{what}: monotonic_cst is not accepted; give None")
+
+    @wraps(Provable.prove)
+    def prove(self, *given, **named):
+        self._refuse_monotone("prove")
+        return super().prove(*given, **named)
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
         """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
@@ -113,6 +155,7 @@ class OptimalTreeClassifier(OptimalTrees):
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
             falling lambda. The tree is optimal down to the next tree's lambda.
         """
+        self._refuse_monotone("lambda_path")
         clock, base = self._budget.start(), clone(self)
         problem, unit = base._problem(X, y, sample_weight, clock=clock)
         path = lambda_path(problem, self._objective(), clock, self._log)
