@@ -83,8 +83,8 @@ class OptimalTreeClassifier(OptimalTrees):
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
     monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
-        For two classes, the direction in which the prediction may change as a column rises: 1 to the greater class only,
-        -1 to the smaller only, 0 both. The tree is optimal among the trees that are monotone for all rows, seen or not.
+        For two classes, the direction in which the prediction may change as a column rises: 1 to the greater class, -1
+        to the smaller, 0 to both. The tree is optimal among the trees that are monotone for all rows, seen or not.
         Missing values have no order. A leaf may predict the lighter of its classes. The search reads a coded feature
         for each threshold: give ``max_thresholds`` for many rows.
     {common}

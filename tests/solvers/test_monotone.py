@@ -1,0 +1,177 @@
+"""Monotone trees: equal to brute force over all trees and all classes of their leaves, and monotone for all rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from support.modes import compiled_only
+from support.refusal import refused
+
+from optree import OptimalTreeClassifier
+from optree.problem import Problem
+from optree.solvers.monotone import Order
+
+pytestmark = pytest.mark.filterwarnings("ignore:column")
+
+
+def structures(codes: np.ndarray, rows: np.ndarray, depth: int):
+    """Yield all trees of binary features whose splits separate rows: None for a leaf, or a feature and two trees."""
+    yield None
+    for feature in range(codes.shape[1]) if depth else ():
+        below = codes[rows, feature] == 0
+        if 0 < below.sum() < len(rows):
+            yield from ((feature, pair) for pair in product(*(
+                list(structures(codes, rows[side], depth - 1)) for side in (below, ~below)
+            )))  # fmt: skip
+
+
+def count(tree) -> int:
+    return 1 if tree is None else count(tree[1][0]) + count(tree[1][1])
+
+
+def leaf_numbers(tree, codes: np.ndarray) -> np.ndarray:
+    """Return the leaf of each row, numbered in preorder."""
+    if tree is None:
+        return np.zeros(len(codes), int)
+    feature, (left, right) = tree
+    return np.where(codes[:, feature] == 0, leaf_numbers(left, codes), count(left) + leaf_numbers(right, codes))
+
+
+def least_cost(problem: Problem, grid: np.ndarray, pairs: list, penalty: Fraction, depth: int) -> Fraction:
+    """Return the least cost in rows. The first row of a pair of ``grid`` has at most the class of the second."""
+    best = None
+    for tree in structures(np.asarray(problem.codes), np.arange(len(problem.y)), depth):
+        leaves, paid = count(tree), penalty * (count(tree) - 1)
+        if best is not None and paid >= best:
+            continue
+        own, other = leaf_numbers(tree, np.asarray(problem.codes)), leaf_numbers(tree, grid)
+        rising = {(other[low], other[high]) for low, high in pairs}
+        errors = [np.bincount(own, problem.weights * (problem.y != k), leaves) for k in range(2)]
+        for classes in product(range(2), repeat=leaves):
+            cost = paid + int(sum(errors[k][leaf] for leaf, k in enumerate(classes)))
+            if (best is None or cost < best) and all(classes[low] <= classes[high] for low, high in rising):
+                best = cost
+    return best
+
+
+def table_of(random: np.random.RandomState) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, int]:
+    """Return a random table with its target, weights and a limit on depth."""
+    n, p = random.randint(6, 26), random.randint(2, 4)
+    X = random.randint(0, 3, (n, p)).astype(float)
+    if random.rand() < 0.3:
+        X[random.rand(n) < 0.2, 0] = np.nan
+    noisy = (np.nan_to_num(X).sum(axis=1) > p) ^ (random.rand(n) < 0.25)
+    y = (random.rand(n) < 0.5 if random.rand() < 0.5 else noisy).astype(int)
+    y[:2] = 0, 1
+    table = pd.DataFrame(X, columns=list("abc")[:p])
+    if random.rand() < 0.3:
+        table["flag"] = random.rand(n) < 0.5
+    weights = random.randint(1, 4, n) if random.rand() < 0.4 else np.ones(n, int)
+    return table, y, weights, int(random.choice([1, 2, 2, 3] if table.shape[1] == 2 else [1, 2, 2]))
+
+
+def check(seed: int) -> bool:
+    """Compare with brute force; return whether the constraint costs anything."""
+    random = np.random.RandomState(seed)
+    X, y, weights, depth = table_of(random)
+    penalty, directions = random.choice(["split", "leaf"]), random.choice([-1, 0, 1], X.shape[1])
+    regularization = random.choice(["0", "0.01", "0.03", "0.1"])
+    limits = {"max_depth": depth, "penalty": penalty}
+    model = OptimalTreeClassifier(regularization, monotonic_cst=directions, **limits).fit(X, y, weights)
+    problem, _ = model._problem(X, y, weights)
+    values = [[*sorted(X[name].dropna().unique()), *[np.nan] * int(X[name].isna().any())] for name in X]
+    rows = list(product(*values))
+    grid = pd.DataFrame(rows, columns=X.columns).astype(X.dtypes.to_dict())
+    pairs = []
+    for (i, low), (j, high) in product(enumerate(rows), repeat=2):
+        apart = [c for c in range(len(low)) if not (low[c] == high[c] or (low[c] != low[c] and high[c] != high[c]))]
+        if len(apart) == 1 and directions[apart[0]] and low[apart[0]] < high[apart[0]]:
+            pairs.append((i, j) if directions[apart[0]] > 0 else (j, i))
+    total = int(weights.sum())
+    least = least_cost(problem, problem.columns.encoder.transform(grid), pairs, Fraction(regularization) * total, depth)
+    assert model.status_ == "optimal"
+    assert model.cost_ == model.lower_bound_ == least + (penalty == "leaf") * Fraction(regularization) * total, seed
+    predicted = model.predict(grid)
+    assert all(predicted[low] <= predicted[high] for low, high in pairs), seed
+    return model.cost_ > OptimalTreeClassifier(regularization, **limits).fit(X, y, weights).cost_
+
+
+def test_small_problems_equal_brute_force():
+    assert sum(map(check, range(8))) >= 2
+
+
+@pytest.mark.slow
+@compiled_only
+def test_many_small_problems_equal_brute_force():
+    assert sum(map(check, range(100, 180))) >= 20
+
+
+@compiled_only
+def test_a_tree_of_real_data_is_monotone():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X[["mean radius", "mean texture", "worst area", "worst smoothness"]]
+    parameters = {"max_depth": 3, "max_thresholds": 8}
+    free = OptimalTreeClassifier("0.005", **parameters).fit(X, y)
+    model = OptimalTreeClassifier("0.005", monotonic_cst={"mean texture": 1, "worst area": -1}, **parameters).fit(X, y)
+    assert (model.status_, model.solver_) == ("optimal", "monotone")
+    assert free.cost_ < model.cost_
+    random = np.random.RandomState(0)
+    rows = pd.DataFrame({name: random.choice(X[name], 3000) for name in X})
+    for name, direction in {"mean texture": 1, "worst area": -1}.items():
+        higher = rows.assign(**{name: rows[name] + random.random_sample(3000) * X[name].std() * 2})
+        assert (direction * (model.predict(higher) - model.predict(rows))).min() == 0
+    assert (model.predict(higher) != model.predict(rows)).any()
+    assert len(set(model.predict(rows))) == 2
+
+
+@compiled_only
+def test_a_limit_leaves_a_monotone_tree_and_a_bound():
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((400, 8)), random.randint(2, size=400)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap"):
+        model = OptimalTreeClassifier(
+            "0.001", monotonic_cst=[1] * 8, max_thresholds=5, iteration_limit=500
+        ).fit(X, y)  # fmt: skip
+    assert 0 < model.lower_bound_ < model.cost_
+    assert (np.diff(model.predict(np.linspace(0, 1, 50)[:, None] * np.ones(8))) >= 0).all()
+
+
+def test_atoms_are_ordered_and_missing_values_come_last():
+    X = pd.DataFrame({"a": [1.0, 2, 3, np.nan], "flag": [True, False, True, False]})
+    model = OptimalTreeClassifier(monotonic_cst=[-1, 1])
+    problem, _ = model._problem(X, [0, 1, 0, 1], None)
+    order = Order.of(problem, [-1, 1])
+    assert order.every == {0: 0b1111, 1: 0b11}
+    assert order.ordered == {0: 0b0111, 1: 0b11}
+    names = [feature.name for feature in problem.features]
+    assert order.inside[names.index("a <= 1.5")] == [0b1011, 0b0100]  # atoms 3, 2, 1 and missing
+    assert order.inside[names.index("a is missing")] == [0b0111, 0b1000]
+    assert order.inside[names.index("flag")] == [0b01, 0b10]
+
+
+def test_refusals():
+    X, y = pd.DataFrame({"a": [0, 1, 2, 3], "c": list("xyzx")}), [0, 1, 1, 0]
+    for given, words in [
+        ([1], ("monotonic_cst", "[1]", "each of 2 columns")),
+        ([2, 0], ("monotonic_cst", "2", "'a'", "1, 0 or -1")),
+        ([0, 1], ("monotonic_cst", "'c'", "without an order")),
+        ({"b": 1}, ("monotonic_cst", "'b'", "a, c")),
+        ("a", ("monotonic_cst", "'a'")),
+    ]:
+        with refused(*words):
+            OptimalTreeClassifier(monotonic_cst=given).fit(X, y)
+    with refused("monotonic_cst", "3 classes", "two"):
+        OptimalTreeClassifier(monotonic_cst=[1, 0]).fit(X, [0, 1, 2, 0])
+    with refused("monotone", "max_splits"):
+        OptimalTreeClassifier(monotonic_cst=[1, 0], max_splits=2).fit(X, y)
+    model = OptimalTreeClassifier(monotonic_cst=[1, 0])
+    with refused("lambda_path", "monotonic_cst"):
+        model.lambda_path(X, y)
+    with refused("prove", "monotonic_cst"):
+        model.fit(X, y).prove(X, y, "tree.proof")
