@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 
 _CURVES = "score", "standard_error", "splits"
 _MARKS = {"marker": "o"}, {"marker": "s", "markersize": 10, "markerfacecolor": "none"}  # the second around the first

@@ -20,6 +20,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import seed_of
+from optree.estimators.pictures import TreePictures
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
 from optree.objective import CONSTRAINTS, Objective
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
 
-class TreeViews:
+class TreeViews(TreePictures):
     """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
 
     def export_text(self) -> str:
@@ -43,17 +44,6 @@ class TreeViews:
         """Return the tree in Graphviz' DOT language."""
         check_is_fitted(self)
         return views.to_dot(self.tree_)
-
-    def plot(self, ax=None):
-        """Draw the tree with matplotlib, and return the axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on; by default those of a new figure of the tree's size.
-        """
-        check_is_fitted(self)
-        return views.plot(self.tree_, ax)
 
     def _codes(self, X) -> CodedRows:
         check_is_fitted(self)

@@ -16,7 +16,7 @@ from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import FULL
 from optree.datasets.builtin import points_of_bucketization
 from optree.drawing import views
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 from optree.tree import LEAF, Tree
 
 
