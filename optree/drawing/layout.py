@@ -2,8 +2,8 @@
 
 A node shows its title, the class shares of its rows as a stacked bar, and the number of its rows. A leaf also shows the
 number of rows of its class. Thresholds have at most six digits. Empty leaves are left out, and sibling leaves of one
-class are one box. The child whose condition holds is on the left, as in scikit-learn. A tree that would be wide grows to
-the right, with a line for each leaf.
+class are one box. The child whose condition holds is on the left, as in scikit-learn. A tree that would be wide grows
+to the right, with a line for each leaf.
 """
 
 from __future__ import annotations

@@ -17,17 +17,12 @@ const boxOf = new Map(boxes.flatMap(box => box.nodes.map(node => [node, box])));
 
 // Return a column's value for the tests of its features, as the library's encoder reads it.
 function read(column, value) {
-  const {parts, options} = column, whole = column.form === "ordinal" || column.form === "values" || column.form === "bins";
-  if (column.form === "thresholds") {
-    if (value === MISSING || value === null) return NaN;
-    return options ? options.indexOf(value) : value;
-  }
-  if (value === MISSING) return !column.lacks ? NO_SIDE : whole ? column.categories - 1 : NaN;
-  if (column.form === "bins" || column.form === "intervals") {
-    const number = options ? options.indexOf(value) : value;
-    return parts.filter(part => part < number).length;
-  }
-  return value === null ? UNSEEN : options.indexOf(value);
+  const {form, parts, options} = column, isWhole = ["ordinal", "values", "bins"].includes(form);
+  if (column.isOrdered) value = options.includes(value) ? options.indexOf(value) : MISSING;
+  if (form === "thresholds") return value === MISSING ? NaN : value;
+  if (value === MISSING) return !column.lacks ? NO_SIDE : isWhole ? column.categories - 1 : NaN;
+  if (form === "bins" || form === "intervals") return parts.filter(part => part < value).length;
+  return (column.isOrdered ? parts : options).indexOf(value); // UNSEEN for another value
 }
 
 // Return the code of a value, given the kind of the test and its operand.
@@ -57,8 +52,8 @@ function follow() {
 const digits = number => String(+number.toPrecision(6));
 const prediction = node => data.values ? digits(data.values[data.prediction[node]]) : data.classes[data.prediction[node]];
 
-// Show the boxes of a path, and the last node of it.
-function show(path, open) {
+// Show the boxes of a path, and its last node, or several leaves that one box has; `open` is a column without a value.
+function show(path, open, nodes = path.slice(-1)) {
   const shown = [];
   for (const node of path) if (boxOf.has(node)) shown.push(boxOf.get(node)); // an empty leaf has no box
   for (const box of boxes) {
@@ -71,7 +66,8 @@ function show(path, open) {
   $("steps").replaceChildren(...steps.map(text => element("li", {}, text)));
   const ended = open === undefined, text = ended ? `${data.noun}: ${prediction(node)}` : "";
   $("answer").textContent = ended ? text : `Next: a value of ${data.columns[open].name}`;
-  const counts = data.counts[node], total = counts.reduce((a, b) => a + b, 0);
+  const counts = nodes.map(i => data.counts[i]).reduce((a, b) => a.map((n, label) => n + b[label]));
+  const total = counts.reduce((a, b) => a + b, 0);
   $("rows").textContent = total ? `${data.weighted ? "Weight" : "Training rows"}: ${digits(total)}` : "No training rows";
   const lines = data.values ? [] : counts.map((n, label) => [n, label]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]);
   $("counts").replaceChildren(...lines.map(([n, label]) => element("tr", {},
@@ -89,7 +85,7 @@ function showRow() {
 function choose(box) {
   const path = [];
   for (let at = box; at; at = at.parent) path.unshift(at.nodes[0]);
-  show(path);
+  show(path, undefined, box.nodes);
 }
 
 // Return the field of a column.

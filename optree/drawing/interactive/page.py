@@ -109,6 +109,7 @@ def _column(column: Column, is_used: bool, spec) -> dict:
         "form": column.form,
         "parts": column.parts if is_used else (),
         "options": options if is_used else (),
+        "isOrdered": bool(column.order),
         "lacks": column.has_missing,
         "categories": column.n_categories,
         "accepts": spec.missing != "error",
