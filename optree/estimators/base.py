@@ -25,7 +25,7 @@ from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
-from optree.result import Result
+from optree.result import Result, TracePoint
 from optree.tree import Tree
 
 if TYPE_CHECKING:
@@ -109,7 +109,12 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Set the fitted attributes of a search."""
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
-        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+        self.counters_, self.search_seconds_ = result.counters, result.search_seconds
+        in_rows = float(unit / result.scale.row)
+        self.trace_ = tuple(
+            TracePoint(point.seconds, *(None if cost is None else cost * in_rows for cost in point[1:]))
+            for point in result.trace
+        )
         self.solver_ = result.search
 
     def _limit_text(self, result: Result) -> str:

@@ -126,7 +126,8 @@ _TEXTS = {
             ``1 - cost_ / total weight``, the regularised accuracy.
         {search}
         trace_ : tuple of optree.result.TracePoint
-            The moments at which the best tree or the lower bound improved.
+            The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
+            of ``cost_``. ``plot_trace`` draws them.
         classes_ : ndarray of shape (n_classes,)
             The classes, sorted.
         {columns}
@@ -149,7 +150,8 @@ _TEXTS = {
             error of ``tree_`` exceeds the minimum by at most ``resolution_``.
         {search}
         trace_ : tuple of optree.result.TracePoint
-            The moments at which the best tree or the lower bound improved.
+            The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
+            of ``cost_``. ``plot_trace`` draws them.
         {columns}
     """,
     "dpdt": """

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from optree.drawing import svg, views
+from optree.drawing import curves, svg, views
 from optree.drawing.interactive import page
 from optree.drawing.layout import Detail
 from optree.drawing.rows import details
@@ -74,6 +74,39 @@ class TreePictures:
         if path is not None:
             write_whole(path, found.encode())
         return found
+
+    def plot_trace(self, ax=None):
+        """Draw the cost of the best tree and the lower bound over the seconds of the search, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on; by default those of a new figure.
+        """
+        check_is_fitted(self)
+        if not getattr(self, "trace_", ()):
+            raise OptreeError(f"plot_trace: {type(self).__name__} has no trace_; a search for one tree has it")
+        return curves.course(self.trace_, self.search_seconds_, ax)
+
+    def plot_importances(self, ax=None, *, most=20):
+        """Draw ``feature_importances_`` as bars, the greatest first, and return the axes.
+
+        :func:`optree.plots.plot_importances` draws importances of any other kind.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on; by default those of a new figure.
+        most : int, default=20
+            The greatest number of bars. Columns of importance zero have none.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "feature_importances_"):
+            raise OptreeError(
+                f"plot_importances: {type(self).__name__} has no feature_importances_; draw others with "
+                "optree.plots.plot_importances"
+            )
+        return curves.importances(self.feature_importances_, self.encoder_.names_, ax, most)
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's view of the parameters, and for a fitted tree its page."""
