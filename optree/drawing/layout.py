@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ _HINTED = 1.05  # matplotlib rounds the width of each character to a pixel
 _WIDTH = dict(enumerate(map(int, _WIDTHS.split()), 32))
 
 
+@cache
 def text_width(text: str, size: float = FONT) -> float:
     """Return the width of a line of text in pixels."""
     wide = (_WIDTH.get(ord(char)) or (100 if unicodedata.east_asian_width(char) in "WF" else 75) for char in text)

@@ -1,7 +1,7 @@
 """SVG pictures of trees, of the marks of :func:`optree.drawing.layout.picture`.
 
 Text stays text, and all pictures of a page share one :func:`style`. A picture of twenty leaves takes about eight
-kilobytes and a millisecond.
+kilobytes and some milliseconds.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ function follow() {
   }
 }
 
-const digits = number => String(+number.toPrecision(6));
+const digits = number => String(Number.isInteger(number) ? number : +number.toPrecision(6));
 const prediction = node => data.values ? digits(data.values[data.prediction[node]]) : data.classes[data.prediction[node]];
 
 // Show the boxes of a path, and its last node, or several leaves that one box has; `open` is a column without a value.
