@@ -91,6 +91,12 @@ class Chart(NamedTuple):
 
     bars: tuple[tuple[tuple[str, float], ...], ...]
     marks: tuple[float, ...] = ()
+    ends: tuple[str, str] = ("", "")  # the range of the numbers, which a picture that grows down shows
+
+    @property
+    def width(self) -> float:
+        """Return the least width of the histogram in pixels."""
+        return max(_CHARTED, sum(text_width(end, SMALL) for end in self.ends) + 12)
 
 
 class Detail(NamedTuple):
@@ -131,8 +137,8 @@ class Box:
         if sideways:
             widths = [title, *[_WIDE] * bool(self.bar), *[_CHARTED] * bool(self.chart), *[note] * bool(self.note)]
             return sum(widths) + 7 * (len(widths) + 1), max(high + 4, (_CHART + 4) * bool(self.chart))
-        least = _CHARTED if self.chart else _WIDE if self.bar else 0
-        chart, bar, low = (_CHART + 7) * bool(self.chart), (_BAR + 4) * bool(self.bar), _LOW * bool(self.note)
+        least = self.chart.width if self.chart else _WIDE if self.bar else 0
+        chart, bar, low = (_CHART + _LOW + 5) * bool(self.chart), (_BAR + 4) * bool(self.bar), _LOW * bool(self.note)
         return max(title, note, least) + 14, high + chart + bar + low + 7
 
     def across(self, sideways: bool) -> float:
@@ -362,7 +368,10 @@ class _Drawing:
         """Draw the parts of a box from top to bottom."""
         if box.chart:
             self._chart(box.chart, x + 7, y + 5, width - 14)
-            y += _CHART + 7
+            y += _CHART + _LOW + 5
+            low, high = box.chart.ends
+            kind = box.note_kind
+            self.marks += [Words(x + 7, y, low, kind, "start"), Words(x + width - 7, y, high, kind, "end")]
         for line in box.title:
             y += _LINE
             self.marks.append(Words(x + width / 2, y + 1, line))

@@ -99,7 +99,7 @@ def _thresholds(tree: Tree, node: int, column: Column, kind: int, operand: float
 def _range(numbers: np.ndarray, marks: tuple[float, ...]) -> tuple[float, float]:
     """Return the range of a histogram: all numbers but one per cent at each end, and the marks."""
     known = numbers[np.isfinite(numbers)]
-    ends = [*(np.quantile(known, (0.01, 0.99)) if len(known) else ()), *marks]
+    ends = [*(np.quantile(known, (0.01, 0.99), method="nearest") if len(known) else ()), *marks]
     return float(min(ends)), float(max(ends))
 
 
@@ -114,4 +114,5 @@ def _histogram(numbers, labels, shades, marks, ends: tuple[float, float] | None 
     np.add.at(counts, (place, labels[is_known]), 1)
     counts /= counts.sum(axis=1).max()
     bars = (tuple((shades[k], float(share)) for k, share in enumerate(bar) if share) for bar in counts)
-    return Chart(tuple(bars), tuple((mark - low) / (high - low) for mark in marks))
+    ends = f"{low:.3g}", f"{high:.3g}"
+    return Chart(tuple(bars), tuple((mark - low) / (high - low) for mark in marks), ends)

@@ -258,7 +258,7 @@ def test_a_notebook_shows_the_parameters_and_the_tree(browser, tmp_path):
         == [browser.ask(f"{frames}[0].querySelectorAll('.box').length")] * 2
     )
     assert browser.ask(f"{frames}[0].querySelectorAll('.box').length") > 3
-    fits = "one => one.clientHeight >= one.contentDocument.body.scrollHeight"
+    fits = "one => one.clientHeight >= Math.min(890, one.contentDocument.body.scrollHeight)"
     assert browser.ask(f"[...document.querySelectorAll('iframe')].every({fits})")
     with sklearn.config_context(display="text"):
         assert "text/html" not in model._repr_mimebundle_()

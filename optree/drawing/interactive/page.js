@@ -61,6 +61,7 @@ function show(path, open, nodes = path.slice(-1)) {
     box.shown.removeAttribute("aria-current");
   }
   for (const box of shown.slice(0, -1)) fold(box.item, false);
+  if (matchMedia("(min-width: 761px)").matches) shown.at(-1)?.shown.scrollIntoView({block: "nearest", inline: "nearest"});
   shown.at(-1)?.shown.setAttribute("aria-current", "true");
   const node = path.at(-1), steps = shown.slice(1).map(box => `${box.parent.title}: ${box.condition}`);
   $("steps").replaceChildren(...steps.map(text => element("li", {}, text)));
@@ -123,7 +124,7 @@ function arrange() {
   const tree = $("tree");
   tree.classList.remove("list");
   tree.classList.toggle("list", $("scroll").scrollWidth > $("scroll").clientWidth);
-  if (window.frameElement) window.frameElement.style.height = `${document.documentElement.offsetHeight + 40}px`;
+  if (window.frameElement) window.frameElement.style.height = `${Math.min(900, document.documentElement.offsetHeight + 40)}px`;
 }
 
 function start() {
