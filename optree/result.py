@@ -142,6 +142,8 @@ class Trace:
         self.clock, self._points, self._surplus = clock, [], surplus
         self._log, self._update, self._pause = log, getattr(log, "update", log), getattr(log, "pause", 1.0)
         self._unit, self._total_weight, self._logged, self._compiled = unit, total_weight, 0.0, 0.0
+        if log:
+            clock.tick = self.tick
 
     def net(self, cost: int, lower_bound: int | None) -> tuple[int, int | None]:
         """Return a cost and a lower bound without the surplus."""
@@ -165,10 +167,12 @@ class Trace:
             self._compiled += seconds
             self._log(f"compiled for {seconds:.1f} s")
 
-    def _progress(self) -> str:
+    def _progress(self, iterations: int = 0) -> str:
         """Return the seconds, the seconds left, the objective of the incumbent, its upper bound, and the gap."""
         seconds, limit, whole = self.clock.seconds(), self.clock.budget.seconds, self._total_weight
         left = "" if limit is None else f", {max(0.0, limit - seconds):.1f} s left"
+        if not self._points:
+            return f"{seconds:.1f} s{left}, {iterations:,} iterations"
         cost, bound = (None if c is None else c * self._unit for c in self._points[-1][1:])
         if not whole:
             return f"{seconds:.1f} s{left}, cost {cost:.8g}"
@@ -178,10 +182,14 @@ class Trace:
     def add(self, cost: int, lower_bound: int | None) -> None:
         """Record the incumbent's cost and the lower bound, if either is better than before, and log the progress."""
         self._record(cost, lower_bound)
+        self.tick(0)
+
+    def tick(self, iterations: int) -> None:
+        """Log the progress, unless it was logged a moment ago; a search without an incumbent tells its iterations."""
         self.log_compilation()
         if self._log and self.clock.seconds() - self._logged >= self._pause:
             self._logged = self.clock.seconds()
-            self._update(self._progress())
+            self._update(self._progress(iterations))
 
     def _record(self, cost: int, lower_bound: int | None) -> None:
         cost, lower_bound = self.net(cost, lower_bound)

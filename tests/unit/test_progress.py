@@ -47,6 +47,7 @@ def test_a_terminal_has_one_line_of_progress_and_a_file_has_all(monkeypatch, kin
         assert log.pause >= 5 * 0.9
 
 
+@pytest.mark.slow
 def test_a_search_tells_incumbent_bound_gap_and_seconds_left(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     random = np.random.RandomState(0)
@@ -64,6 +65,18 @@ def test_a_search_tells_incumbent_bound_gap_and_seconds_left(monkeypatch):
     assert objective[-1] == pytest.approx(model.objective_, abs=1e-4)
     assert gap[-1] == pytest.approx(model.gap_, abs=1e-4)
     assert sum(bool(LINE.search(line)) for line in stream.screen()) == 1  # the end
+
+
+@pytest.mark.slow
+def test_a_search_without_an_incumbent_tells_its_iterations(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    random = np.random.RandomState(0)
+    X, y = random.rand(4000, 30), random.randint(0, 2, 4000)
+    with pytest.warns(UserWarning, match="time_limit"):
+        optree.SPLITClassifier("0.0005", max_depth=6, time_limit=1.5, verbose=1).fit(X, y)
+    found = [int(text.replace(",", "")) for text in re.findall(r"s left, ([\d,]+) iterations", stream.getvalue())]
+    assert len(found) >= 2
+    assert found == sorted(found)
 
 
 def test_a_search_without_a_bound_or_a_limit_tells_what_it_has(monkeypatch):
