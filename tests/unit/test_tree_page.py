@@ -57,8 +57,7 @@ def fitted(name: str):
             model = OptimalTreeClassifier("0.006", one_vs_rest=True, max_depth=4, max_thresholds=6)
             return model.set_params(unseen="ignore").fit(X, y), X
         case "all values":
-            few = X.drop(columns=HOSTILE)
-            return BranchesClassifier("0.004", unseen="ignore").fit(few, y), few
+            return BranchesClassifier("0.004", unseen="ignore").fit(X, y), X
         case "intervals":
             return SPLITClassifier("0.004", max_ways=3, max_depth=3, unseen="ignore").fit(X, y), X
         case "regression":
