@@ -21,8 +21,10 @@ class TreePictures:
         """Draw the tree with matplotlib, and return the axes.
 
         A node shows the class shares of its training rows and their number, in the weights of ``fit``. Sibling leaves
-        of one class are one box, and empty leaves are left out. The child whose condition holds is on the left. A
-        figure with a dark background has a dark picture, as with ``matplotlib.style.use("dark_background")``.
+        of one class are one box, and empty leaves are left out. The child whose condition holds is on the left. Twenty
+        classes have colours of their own; the colours of the first eight are distinct for people with any colour
+        vision. A figure with a dark background has a dark picture, as with
+        ``matplotlib.style.use("dark_background")``.
 
         Parameters
         ----------

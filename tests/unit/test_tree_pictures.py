@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -261,8 +262,11 @@ def test_leaves_of_regression_trees_show_their_values_and_those_of_policies_thei
         classes.plot(X=X, y=np.full(150, 7))
 
 
-def test_pictures_are_written_to_files(tmp_path):
+def test_pictures_are_written_to_files_without_matplotlib(tmp_path, monkeypatch):
     model = OptimalTreeClassifier("0.05", max_depth=1).fit(*mixed(0))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "<iframe" in model._repr_mimebundle_()["text/html"]
     assert model.to_svg(tmp_path / "tree.svg") == (tmp_path / "tree.svg").read_text()
     assert model.to_html(tmp_path / "tree.html") == (tmp_path / "tree.html").read_text()
     assert isinstance(picture(model.tree_, {0: Detail(note="a note")}), Picture)
