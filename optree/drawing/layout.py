@@ -38,7 +38,7 @@ _WIDTHS = (
     "100 68 69 70 77 63 58 77 75 29 29 66 56 86 75 79 60 79 69 63 61 73 68 99 69 61 69 39 34 39 84 50 "
     "50 61 63 55 63 62 35 63 63 28 28 58 28 97 63 61 63 63 41 52 39 63 59 82 59 59 52 64 34 64 84 "
 )
-_HINTED = 1.05  # matplotlib rounds the width of each character to a pixel
+_HINTED = 1.08  # matplotlib rounds the width of each character to a pixel
 _WIDTH = dict(enumerate(map(int, _WIDTHS.split()), 32))
 
 
