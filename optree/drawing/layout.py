@@ -22,6 +22,7 @@ from optree.drawing import colours
 from optree.drawing.views import amount, edge_text, intervals, is_binned, yes_first
 from optree.tree import LEAF, Tree
 
+INCH = 108  # pixels, so that the font of titles has 8 points
 FONT, SMALL = 12.0, 10.5  # pixels: of titles, and of conditions and numbers
 WIDEST = 1300  # pixels of a picture that grows down
 _LINE, _LOW = 14, 12.5  # from one line to the next
@@ -180,6 +181,12 @@ def picture(tree: Tree, details: Mapping[int, Detail] | None = None, sideways: b
     """
     found = _picture(tree, details or {}, bool(sideways))
     return _picture(tree, details or {}, True) if sideways is None and found.width > WIDEST else found
+
+
+def inches(tree: Tree) -> tuple[float, float]:
+    """Return the width and height of the picture of a tree in inches, at which no texts meet."""
+    found = picture(tree)
+    return found.width / INCH, found.height / INCH
 
 
 def _picture(tree: Tree, details: Mapping[int, Detail], sideways: bool) -> Picture:
