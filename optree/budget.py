@@ -98,6 +98,7 @@ class Clock:
         self.prepare_seconds = 0.0  # of the layout of the data; 0 until :meth:`prepared` is called
         self.search_seconds: float | None = None  # None until :meth:`searched` is called
         self._measured_at, self._rss_mib = -math.inf, 0.0
+        self.tick: Callable[[int], None] | None = None  # called with the iterations at each look at the limits
         self._interrupted = threading.Event()  # shared by all clocks that this clock starts
 
     def interrupt(self) -> None:
@@ -170,6 +171,8 @@ class Clock:
         ``iterations`` are done so far, and the solver is about to allocate ``more_mib`` MiB.
         """
         budget, now = self.budget, self.seconds()
+        if self.tick:
+            self.tick(iterations)
         if self._interrupted.is_set():
             return "interrupted"
         if budget.seconds is not None and now >= budget.seconds:

@@ -121,12 +121,12 @@ class Trace:
     ----------
     clock : Clock
     log : callable, optional
-        Called with a line of text at the start, after a compilation, at most once a second during the search, and at
-        the end.
+        Called with a line of text at the start, after a compilation and at the end. Its ``update``, or the callable
+        itself, is called with lines of progress, at most once in ``pause`` seconds (by default 1).
     unit : float, default 1
         The unit of costs, in rows.
-    total_weight : float, default 1
-        The cost, in rows, of a gap of 1.
+    total_weight : float, optional
+        The cost, in rows, of a gap of 1; without it progress is in costs, not in objectives.
     surplus : int, default 0
         The cost of every tree that is left out of all records.
     """
@@ -136,11 +136,14 @@ class Trace:
         clock,
         log: Callable[[str], None] | None = None,
         unit: float = 1.0,
-        total_weight: float = 1.0,
+        total_weight: float | None = None,
         surplus: int = 0,
     ):
         self.clock, self._points, self._surplus = clock, [], surplus
-        self._log, self._unit, self._total_weight, self._logged, self._compiled = log, unit, total_weight, 0.0, 0.0
+        self._log, self._update, self._pause = log, getattr(log, "update", log), getattr(log, "pause", 1.0)
+        self._unit, self._total_weight, self._logged, self._compiled = unit, total_weight, 0.0, 0.0
+        if log:
+            clock.tick = self.tick
 
     def net(self, cost: int, lower_bound: int | None) -> tuple[int, int | None]:
         """Return a cost and a lower bound without the surplus."""
@@ -164,20 +167,29 @@ class Trace:
             self._compiled += seconds
             self._log(f"compiled for {seconds:.1f} s")
 
-    def _progress(self) -> str:
+    def _progress(self, iterations: int = 0) -> str:
+        """Return the seconds, the seconds left, the objective of the incumbent, its upper bound, and the gap."""
+        seconds, limit, whole = self.clock.seconds(), self.clock.budget.seconds, self._total_weight
+        left = "" if limit is None else f", {max(0.0, limit - seconds):.1f} s left"
+        if not self._points:
+            return f"{seconds:.1f} s{left}, {iterations:,} iterations"
         cost, bound = (None if c is None else c * self._unit for c in self._points[-1][1:])
-        gap = "no lower bound"
-        if bound is not None:
-            gap = f"lower bound {bound:.8g}, gap {(cost - bound) / self._total_weight:.4f}"
-        return f"{self.clock.seconds():.1f} s, cost {cost:.8g}, {gap}"
+        if not whole:
+            return f"{seconds:.1f} s{left}, cost {cost:.8g}"
+        known = "no bound" if bound is None else f"at most {1 - bound / whole:.4f}, gap {(cost - bound) / whole:.4f}"
+        return f"{seconds:.1f} s{left}, objective {1 - cost / whole:.4f}, {known}"
 
     def add(self, cost: int, lower_bound: int | None) -> None:
         """Record the incumbent's cost and the lower bound, if either is better than before, and log the progress."""
         self._record(cost, lower_bound)
+        self.tick(0)
+
+    def tick(self, iterations: int) -> None:
+        """Log the progress, unless it was logged a moment ago; a search without an incumbent tells its iterations."""
         self.log_compilation()
-        if self._log and self.clock.seconds() - self._logged >= 1:
+        if self._log and self.clock.seconds() - self._logged >= self._pause:
             self._logged = self.clock.seconds()
-            self._log(self._progress())
+            self._update(self._progress(iterations))
 
     def _record(self, cost: int, lower_bound: int | None) -> None:
         cost, lower_bound = self.net(cost, lower_bound)

@@ -1,86 +1,106 @@
-"""SVG pictures of trees, with the layout of :func:`optree.drawing.views.plot`.
+"""SVG pictures of trees, of the marks of :func:`optree.drawing.layout.picture`.
 
-Text stays text, and all pictures of a page share one :func:`style`. A picture of twenty leaves takes about four
-kilobytes and a millisecond.
+Text stays text, and all pictures of a page share one :func:`style`. A picture of twenty leaves takes about eight
+kilobytes and some milliseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from html import escape
 
-from optree.drawing.views import PALETTE, Box, layout, tint
+from optree.drawing import colours
+from optree.drawing.layout import FONT, SMALL, Detail, Rect, Stroke, Words, picture
 from optree.tree import Tree
 
-_INCH = 108  # pixels, so that 8 points are 12 pixels
-_LINE = 14  # pixels from one line of text to the next
-_EDGE = 42  # pixels from the lower end of a box to the upper ends of its children, for conditions of one line
-
-# The layout is measured with the first font; the others are no wider.
-_STYLE = """
-.tree { font: 12px "DejaVu Sans", Arial, Helvetica, sans-serif; text-anchor: middle; display: block; }
-.tree path { fill: none; stroke: #999; }
-.tree rect { fill: #fff; stroke: #666; }
-.tree .if { font-size: 10.5px; paint-order: stroke; stroke: #fff; stroke-width: 4px; }
+_STYLE = f"""
+.tree {{ font: {FONT:g}px "DejaVu Sans", Arial, Helvetica, sans-serif; text-anchor: middle; display: block; }}
+.tree .if, .tree .quiet, .tree .small {{ font-size: {SMALL}px; }}
+.tree .if {{ paint-order: stroke; stroke-width: 4px; stroke-linejoin: round; }}
+.tree path {{ fill: none; }}
+.tree .mark {{ stroke-width: 1.6px; }}
+.tree .start {{ text-anchor: start; }}
+.tree .end {{ text-anchor: end; }}
 """
 
 
-def style() -> str:
-    """Return the stylesheet of all pictures: shapes, fonts, and the colours of the classes."""
-    shades = [", ".join(f"{255 * value:.0f}" for value in tint(colour)) for colour in PALETTE]
-    return _STYLE + "".join(f".tree .c{i} {{ fill: rgb({shade}); }}\n" for i, shade in enumerate(shades))
+def style(names: Iterable[str] = colours.NAMES, dark: bool = False) -> str:
+    """Return the stylesheet of pictures.
 
-
-def to_svg(tree: Tree) -> str:
-    """Return the picture as an ``<svg class="tree">`` element for a page with :func:`style`."""
-    root, left, right, _ = layout(tree)
-    *levels, height = _levels(root)
-    width = (right - left) * _INCH
-    edges: list[str] = []
-    shapes: list[str] = []
-    _draw(root, -left * _INCH, levels, edges, shapes)
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    path = f'<path d="{"".join(edges)}"/>' if edges else ""
-    return f'<svg class="tree" role="img" {size}>{path}{"".join(shapes)}</svg>'
-
-
-def _levels(root: Box) -> Iterator:
-    """Yield the top and bottom of each level in pixels, and last the height of the picture."""
-    top, level = 2.0, [root]
-    while level:
-        bottom = top + max(_height(box) for box in level)
-        yield top, bottom
-        level = [child for box in level for child in box.children]
-        top = bottom + _EDGE + _LINE * max((child.condition.count("\n") for child in level), default=0)
-    yield bottom + 2
-
-
-def _height(box: Box) -> float:
-    return _LINE * (1 + box.text.count("\n")) + 8
-
-
-def _draw(box: Box, x: float, levels: list[tuple[float, float]], edges: list[str], shapes: list[str]) -> None:
-    """Draw a box with its middle at x, the edges to its children, and the children.
-
-    Edges bend below all boxes of their level.
+    Parameters
+    ----------
+    names : iterable of str
+        The named colours that the pictures use; by default all.
+    dark : bool
+        Whether pictures are dark where the reader prefers a dark page; for a page that is dark then.
     """
-    (y, bottom), *lower_levels = levels
-    for child in box.children:
-        to, bend, top = x + child.x * _INCH, bottom + 10, lower_levels[0][0]
-        edges.append(f"M{x:.0f},{y + _height(box):.0f}V{bend:.0f}H{to:.0f}V{top:.0f}")
-        lines = child.condition.split("\n")
-        _text(shapes, lines, to, top - 6 - (len(lines) - 1) * (_LINE - 1.5), _LINE - 1.5, "if")
-        _draw(child, to, lower_levels, edges, shapes)
-    width = box.text_width() * _INCH + 14
-    kind = "" if box.label is None else f' class="c{box.label % len(PALETTE)}" rx="5"'
-    shapes.append(f'<rect{kind} x="{x - width / 2:.0f}" y="{y:.0f}" width="{width:.0f}" height="{_height(box):.0f}"/>')
-    _text(shapes, box.text.split("\n"), x, y + _LINE + 1, _LINE)
+    fills = sorted({*names, "paper"})
+    found = _STYLE + _lines(colours.LIGHT) + colours.rules("fill", fills, dark, ".tree ")
+    return found + f"{colours.PREFERS_DARK} {{\n{_lines(colours.DARK)}}}\n" * dark
 
 
-def _text(shapes: list[str], lines: list[str], x: float, y: float, step: float, kind: str = "") -> None:
-    """Add lines of text, the first with its baseline at y."""
-    kind = f' class="{kind}"' if kind else ""
-    shapes += [
-        f'<text{kind} x="{x:.0f}" y="{y + step * number:.0f}">{escape(line)}</text>'
-        for number, line in enumerate(lines)
-    ]
+def _lines(paper: colours.Paper) -> str:
+    """Return the rules of texts and lines."""
+    return f""".tree text {{ fill: {paper.ink}; }}
+.tree .quiet {{ fill: {paper.quiet}; }}
+.tree .if {{ stroke: {paper.paper}; }}
+.tree path {{ stroke: {paper.edge}; }}
+.tree .mark {{ stroke: {paper.ink}; }}
+.tree .node {{ stroke: {paper.outline}; }}
+"""
+
+
+def to_svg(
+    tree: Tree,
+    details: Mapping[int, Detail] | None = None,
+    sideways: bool | None = None,
+    alone: bool = False,
+    title: str = "decision tree",
+) -> str:
+    """Return the picture as an ``<svg class="tree">`` element.
+
+    Parameters
+    ----------
+    tree, details, sideways
+        As in :func:`optree.drawing.layout.picture`.
+    alone : bool
+        Whether the picture is a file of its own, with a style and paper that is light or dark as the reader prefers;
+        else it is for a page with :func:`style`.
+    title : str
+        The picture's name for screen readers.
+    """
+    width, height, marks = picture(tree, details, sideways)
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    edges = "".join(_path(mark) for mark in marks if _is_edge(mark))
+    drawn = f'<path d="{edges}"/>' if edges else ""
+    drawn += "".join(_mark(mark) for mark in marks if not _is_edge(mark))
+    if not alone:
+        return f'<svg class="tree" role="img" aria-label="{escape(title)}" {size}>{drawn}</svg>'
+    used = {mark.fill for mark in marks if isinstance(mark, Rect)}
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tree" role="img" aria-label="{escape(title)}" {size}>'
+        f'<style>{style(used, dark=True)}</style><rect class="paper" width="100%" height="100%"/>{drawn}</svg>\n'
+    )
+
+
+def _is_edge(mark: Rect | Words | Stroke) -> bool:
+    """Return whether a mark is an edge of the tree, all of which are one path."""
+    return isinstance(mark, Stroke) and mark.kind == "edge"
+
+
+def _path(stroke: Stroke) -> str:
+    return "M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in stroke.points)
+
+
+def _mark(mark: Rect | Words | Stroke) -> str:
+    """Return a mark as an element."""
+    if isinstance(mark, Stroke):
+        return f'<path class="{mark.kind}" d="{_path(mark)}"/>'
+    if isinstance(mark, Words):
+        kinds = " ".join(kind for kind in (mark.kind, mark.anchor) if kind not in ("text", "middle"))
+        kinds = f' class="{kinds}"' if kinds else ""
+        return f'<text{kinds} x="{mark.x:.0f}" y="{mark.y:.0f}">{escape(mark.text)}</text>'
+    radius = f' rx="{mark.radius:g}"' if mark.radius else ""
+    node = " node" if mark.outlined else ""
+    at = f'x="{mark.x:.1f}" y="{mark.y:.1f}" width="{mark.width:.1f}" height="{mark.height:.1f}"'
+    return f'<rect class="{mark.fill}{node}"{radius} {at}/>'

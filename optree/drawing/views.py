@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from textwrap import fill, wrap
+from collections.abc import Mapping, Sequence
 
 from optree.columns import Feature
 from optree.tree import LEAF, Tree
 
-# Okabe and Ito's colours, which are distinct for people with any colour vision.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#000000")
+
+def amount(weight: float, digits: str) -> str:
+    """Return a weight of rows as text."""
+    return f"{weight:{digits}}"
 
 
 def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
@@ -22,7 +20,7 @@ def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
     if tree.values is not None:
         return f"{tree.values[prediction]:.5g} ({counts.sum():.6g})"
     digits = ".15g" if (counts % 1 == 0).all() else ".6g"  # weights that are no whole numbers
-    total, right = f"{counts.sum():{digits}}", f"{counts[prediction]:{digits}}"
+    total, right = amount(counts.sum(), digits), amount(counts[prediction], digits)
     label = tree.classes[prediction]
     if not counts.any():
         return f"{label} (no rows)"
@@ -36,7 +34,7 @@ def conditions(tree: Tree, node: int) -> list[str]:
         return list(feature.labels)
     codes = [tree.categories_of(node, child) for child in tree.children(node)]
     thresholds = _bin_thresholds(feature)
-    return [f"{feature.name} {_intervals(feature, c)}" if thresholds else _listed(feature, c) for c in codes]
+    return [f"{feature.name} {intervals(feature, c)}" if thresholds else _listed(feature, c) for c in codes]
 
 
 def _listed(feature: Feature, categories: list[int]) -> str:
@@ -68,14 +66,14 @@ def to_dot(tree: Tree) -> str:
     def quoted(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    lines = ["digraph tree {", "  node [shape=box, style=rounded, fontname=Helvetica];"]
+    lines = ["digraph tree {", "  ordering=out;", "  node [shape=box, style=rounded, fontname=Helvetica];"]
     for node in range(tree.n_nodes):
         feature = tree.feature[node]
         text = _leaf_text(tree, [node]) if feature == LEAF else tree.features[feature].name
         lines.append(f"  {node} [label={quoted(text)}];")
         if feature != LEAF:
-            for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
-                lines.append(f"  {node} -> {child} [label={quoted(label)}];")
+            labels = dict(zip(tree.children(node), conditions(tree, node), strict=True))
+            lines += [f"  {node} -> {child} [label={quoted(labels[child])}];" for child in yes_first(tree, node)]
     return "\n".join([*lines, "}"])
 
 
@@ -94,96 +92,9 @@ def short_condition(feature: Feature, category: int) -> str:
     return label.removeprefix(feature.name).strip() or label
 
 
-_POINT = 1 / 72  # inches
-_FONT = 8  # points
-_LINE = 0.14  # inches from one line of text to the next
-_LEVEL = 1.0  # inches from a node to its children
-_GAP = 0.12  # inches between neighbours
-
-
-@cache
-def _text_width(text: str) -> float:
-    from matplotlib.textpath import TextPath
-
-    return TextPath((0, 0), text, size=_FONT).get_extents().width * _POINT if text.strip() else 0.0
-
-
-@dataclass
-class Box:
-    """A drawn node, or several sibling leaves of one class."""
-
-    text: str
-    label: int | None  # class of a leaf; None for a split
-    condition: str  # on the edge from the parent
-    children: list[Box] = field(default_factory=list)
-    x: float = 0.0  # inches, relative to the parent's middle
-
-    def text_width(self) -> float:
-        """Return the width of the text in inches."""
-        return max(map(_text_width, self.text.split("\n")))
-
-    def width(self) -> float:
-        """Return the width of the box and its condition in inches."""
-        return max(self.text_width(), *map(_text_width, self.condition.split("\n"))) + 0.2
-
-    def place(self) -> list[tuple[float, float]]:
-        """Place the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
-
-        Return the outline: the leftmost and rightmost point of each level in inches, relative to this box.
-        """
-        outline: list[tuple[float, float]] = []
-        for child in self.children:
-            own = child.place()
-            child.x = max((done[1] - new[0] + _GAP for done, new in zip(outline, own, strict=False)), default=0.0)
-            moved = [(left + child.x, right + child.x) for left, right in own]
-            both = [(done[0], new[1]) for done, new in zip(outline, moved, strict=False)]
-            outline = both + (outline if len(outline) > len(moved) else moved)[len(both) :]
-        middle = (self.children[0].x + self.children[-1].x) / 2 if self.children else 0.0
-        for child in self.children:
-            child.x -= middle
-        half = self.width() / 2
-        return [(-half, half), *((left - middle, right - middle) for left, right in outline)]
-
-
-def layout(tree: Tree) -> tuple[Box, float, float, int]:
-    """Return the placed root, the left and right end of the picture in inches relative to it, and the levels."""
-    root = _boxes(tree, [0])
-    outline = root.place()
-    return root, min(level[0] for level in outline) - 0.1, max(level[1] for level in outline) + 0.1, len(outline)
-
-
-def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> Box:
-    """Return the boxes of a subtree, or the box of sibling leaves of one class."""
-    node = nodes[0]
-    if tree.feature[node] == LEAF:
-        colour = int(tree.prediction[node]) if tree.values is None else 0
-        return Box(_leaf_text(tree, nodes).replace(" (", "\n("), colour, condition)
-    name = fill(tree.features[tree.feature[node]].name, 24, break_long_words=False)
-    return Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
-
-
-def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
-    """Return the non-empty children of a split with their conditions; leaves of one class are one group."""
-    groups: dict[tuple, list[int]] = {}
-    for child in tree.children(node):
-        if tree.counts[child].any():
-            key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
-            groups.setdefault(key, []).append(child)
-    return [
-        (group, _wrap(_union(tree, node, sorted(code for child in group for code in tree.categories_of(node, child)))))
-        for group in groups.values()
-    ]
-
-
-def _union(tree: Tree, node: int, categories: list[int]) -> str:
-    """Return the condition of several categories: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
-    feature = tree.features[tree.feature[node]]
-    if _bin_thresholds(feature):
-        return _intervals(feature, categories)
-    texts = [edge_text(tree, node, category) for category in categories]
-    if all(text.startswith("= ") for text in texts):
-        return "= " + ", ".join(text.removeprefix("= ") for text in texts)
-    return ", ".join(texts)
+def is_binned(feature: Feature) -> bool:
+    """Return whether the categories of a feature are intervals of a number."""
+    return bool(_bin_thresholds(feature))
 
 
 def _bin_thresholds(feature: Feature) -> list[str]:
@@ -197,7 +108,7 @@ def _bin_thresholds(feature: Feature) -> list[str]:
     return [label.rpartition(" <= ")[2] for label in lower]
 
 
-def _intervals(feature: Feature, categories: list[int]) -> str:
+def intervals(feature: Feature, categories: list[int]) -> str:
     """Return the condition of some bins in order, neighbouring bins as one interval: ``<= 1, in (2, 3]``.
 
     The category after the bins has the missing values: ``> 3 or missing``.
@@ -224,52 +135,20 @@ def _interval(thresholds: list[str], first: int, last: int) -> str:
     return f"> {low}" if last == len(thresholds) else f"in ({low}, {thresholds[last]}]"
 
 
-def _wrap(text: str) -> str:
-    """Wrap a condition into at most three lines, which fit above a box, without a break inside an interval."""
-    whole = re.sub(r"in \(\S+ ", lambda found: found.group().replace(" ", "\xa0"), text)
-    width = max(20, len(whole) // 3)
-    while len(lines := wrap(whole, width, break_long_words=False)) > 3:
-        width += 1
-    return "\n".join(lines).replace("\xa0", " ")
+def yes_first(tree: Tree, node: int) -> Sequence[int]:
+    """Return the children of a split in the order of pictures: the child whose condition holds comes first."""
+    children, feature = tree.children(node), tree.features[tree.feature[node]]
+    is_test = len(children) == 2 and feature.name == feature.labels[1]
+    return children[::-1] if is_test else children
 
 
-def _draw(ax, box: Box, x: float, y: float) -> None:
-    """Draw a box at (x, y), the edges to its children, and the children."""
-    for child in box.children:
-        top = y - _LEVEL + _LINE * (1 + child.text.count("\n")) / 2
-        bend = y - 0.36 * _LEVEL
-        ax.plot([x, x, x + child.x, x + child.x], [y, bend, bend, top], color="0.6", lw=1, zorder=1)
-        white = {"fc": "white", "ec": "none", "pad": 0.8}
-        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "parse_math": False, "zorder": 2}
-        ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
-        _draw(ax, child, x + child.x, y - _LEVEL)
-    leaf = box.label is not None
-    face = tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
-    style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
-    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, parse_math=False, zorder=3)
+def plot(tree: Tree, ax=None, details: Mapping | None = None, sideways: bool | None = None):
+    """Draw the tree with matplotlib, as :func:`optree.drawing.layout.picture` places its marks.
 
-
-def tint(colour: str) -> tuple[float, ...]:
-    """Return a light shade of a colour, on which black text is readable."""
-    from matplotlib.colors import to_rgb
-
-    return tuple(0.55 + 0.45 * value for value in to_rgb(colour))
-
-
-def plot(tree: Tree, ax=None):
-    """Draw the tree with matplotlib.
-
-    Empty leaves are left out, and sibling leaves of one class are drawn as one. A leaf shows its class, the rows of
-    that class, and all rows. Without ``ax`` a new figure of the tree's size is made. The data coordinates of the
-    returned axes are inches: the extent of their limits is the size at which no texts overlap.
+    Without ``ax`` a new figure of the tree's size is made. The data coordinates of the returned axes are inches: the
+    extent of their limits is the size at which no texts overlap. A figure with a dark background has a dark picture, as
+    with ``matplotlib.style.use("dark_background")``.
     """
-    root, left, right, levels = layout(tree)
-    height = (levels - 1) * _LEVEL
-    if ax is None:
-        import matplotlib.pyplot as plt
+    from optree.drawing.axes import draw
 
-        ax = plt.figure(figsize=(right - left, height + 0.7)).add_axes((0, 0, 1, 1))
-    _draw(ax, root, 0.0, 0.0)
-    ax.set(xlim=(left, right), ylim=(-height - 0.4, 0.3))
-    ax.axis("off")
-    return ax
+    return draw(tree, ax, details, sideways)

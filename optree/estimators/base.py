@@ -18,18 +18,19 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import seed_of
+from optree.estimators.pictures import TreePictures
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
-from optree.result import Result
+from optree.result import Result, TracePoint
 from optree.tree import Tree
 
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
 
-class TreeViews:
+class TreeViews(TreePictures):
     """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
 
     def export_text(self) -> str:
@@ -41,17 +42,6 @@ class TreeViews:
         """Return the tree in Graphviz' DOT language."""
         check_is_fitted(self)
         return views.to_dot(self.tree_)
-
-    def plot(self, ax=None):
-        """Draw the tree with matplotlib, and return the axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on; by default those of a new figure of the tree's size.
-        """
-        check_is_fitted(self)
-        return views.plot(self.tree_, ax)
 
     def _codes(self, X) -> CodedRows:
         check_is_fitted(self)
@@ -119,7 +109,12 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Set the fitted attributes of a search."""
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
-        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+        self.counters_, self.search_seconds_ = result.counters, result.search_seconds
+        in_rows = float(unit / result.scale.row)
+        self.trace_ = tuple(
+            TracePoint(point.seconds, *(None if cost is None else cost * in_rows for cost in point[1:]))
+            for point in result.trace
+        )
         self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)
 
     def _limit_text(self, result: Result) -> str:

@@ -124,7 +124,8 @@ class _Boosting(NumericEstimator):
         self.init_ = self._first(y, weights)
         scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
         random = np.random.RandomState(growth.seed)
-        trace, logged = Trace(clock, print if self.verbose else None), 0.0
+        log, logged = self._log, 0.0
+        trace = Trace(clock, log)
         while len(self.stages_) < self.n_estimators:
             derivatives, stage = self._derivatives(y, scores), []
             for k in range(y.shape[1]):
@@ -144,9 +145,10 @@ class _Boosting(NumericEstimator):
                 stage.append(tree)
             self.stages_.append(stage)
             trace.log_compilation()
-            if self.verbose and (clock.seconds() - logged >= 1 or len(self.stages_) == self.n_estimators):
+            is_last = len(self.stages_) == self.n_estimators
+            if log and (clock.seconds() - logged >= log.pause or is_last):
                 logged = clock.seconds()
-                print(f"{logged:.1f} s, stage {len(self.stages_)} of {self.n_estimators}")
+                (log if is_last else log.update)(f"{logged:.1f} s, stage {len(self.stages_)} of {self.n_estimators}")
 
     def _targets(self, sample: Sample, slope: np.ndarray, curvature: np.ndarray, weights: np.ndarray) -> Sample:
         """Return the rows with the targets and weights of a least-squares tree."""

@@ -45,7 +45,9 @@ _TEXTS = {
             At a multiway split such a row stops, and gets the class of the split's training rows.
         {missing}
         verbose : bool, default=False
-            Whether to print the search and the reason for it, its progress once a second, and its end.
+            Whether to write progress to standard error: the search and the reason for it, the objective of the best
+            tree so far, its bound, the gap and the seconds left, and the end. On a terminal the line of progress
+            overwrites itself, a file has a line every five seconds.
     """,
     "optimal": """
         penalty : {"split", "leaf"}, default="split"
@@ -135,7 +137,8 @@ _TEXTS = {
             ``1 - cost_ / total weight``, the regularised accuracy.
         {search}
         trace_ : tuple of optree.result.TracePoint
-            The moments at which the best tree or the lower bound improved.
+            The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
+            of ``cost_``. ``plot_trace`` draws them.
         classes_ : ndarray of shape (n_classes,)
             The classes, sorted.
         {columns}
@@ -160,7 +163,8 @@ _TEXTS = {
             error of ``tree_`` exceeds the minimum by at most ``resolution_``.
         {search}
         trace_ : tuple of optree.result.TracePoint
-            The moments at which the best tree or the lower bound improved.
+            The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
+            of ``cost_``. ``plot_trace`` draws them.
         {columns}
     """,
     "dpdt": """
@@ -209,7 +213,7 @@ _TEXTS = {
         bounds : bool, default=True
             Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
         verbose : bool, default=False
-            Whether to print the search and its end.
+            Whether to write the search and its end to standard error.
 
         Attributes
         ----------
@@ -275,7 +279,7 @@ _TEXTS = {
             Of a column with two categories, such a row stops at the split, or goes on with most rows in boosted trees.
         {missing}
         verbose : bool, default=False
-            Whether to print the number of stages once a second.
+            Whether to write the number of stages to standard error.
 
         Attributes
         ----------

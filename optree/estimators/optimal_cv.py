@@ -27,6 +27,7 @@ from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
 from optree.objective import Objective, share
 from optree.problem import Problem
+from optree.progress import Progress
 from optree.solvers.driver import together
 from optree.solvers.lambda_path import lambda_path
 
@@ -300,7 +301,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
         """Return the trees of a fold's training rows by falling lambda, with their scores on its test rows."""
         own = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         base = OptimalTreeClassifier(**{**own, "unseen": "ignore"})
-        log = (lambda text: print(f"fold {number}: {text}")) if self.verbose else None
+        log = Progress(f"fold {number}: ") if self.verbose else None
         problem, unit = base._problem(train.X, train.y, train.weights, self.classes_)
         path = lambda_path(problem, objective, clock, log)
         if path.status == "interrupted":

@@ -69,7 +69,7 @@ class OptimalPolicyTree(SparseTrees):
         minimum by at most ``resolution_``.
     {search}
     trace_ : tuple of optree.result.TracePoint
-        The moments at which the best tree or the lower bound improved.
+        The moments at which the best tree or the lower bound improved: seconds, cost and lower bound.
     {columns}
 
     References
@@ -144,6 +144,9 @@ class OptimalPolicyTree(SparseTrees):
         super()._keep_result(result, problem, unit)
         ideal = float(unit) * float(problem.weights @ self.__dict__.pop("_ideal"))
         self.cost_, self.lower_bound_ = float(self.cost_) + ideal, float(self.lower_bound_) + ideal
+        self.trace_ = tuple(
+            point._replace(cost=point.cost + ideal, lower_bound=point.lower_bound + ideal) for point in self.trace_
+        )
 
     def predict(self, X):
         """Return the action for each row of X."""

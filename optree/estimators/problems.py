@@ -23,6 +23,7 @@ from optree.estimators.parameters import NAMES, check_parameters
 from optree.estimators.tables import find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.problem import Problem
+from optree.progress import Progress
 from optree.target import Classes, Target, Values
 
 _BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
@@ -71,7 +72,7 @@ class TableEstimator(BaseEstimator):
     @property
     def _log(self) -> Callable[[str], None] | None:
         """Return the function for lines of progress."""
-        return print if self.verbose else None
+        return Progress() if self.verbose else None
 
     def _ended(self, status: str, rest: str, subject: str = "the search") -> None:
         """Warn that a limit ended a search, or raise KeyboardInterrupt after Ctrl-C if ``on_interrupt`` asks for it."""

@@ -188,9 +188,9 @@ def test_a_first_fit_that_compiles_for_longer_than_its_limit_is_optimal(tmp_path
     first, second = (fresh(FIT + "print(model.fit(X, y).status_, model.compile_seconds_)", tmp_path) for _ in range(2))
     assert first.stdout.split()[-2] == second.stdout.split()[-2] == "optimal"
     assert float(first.stdout.split()[-1]) > 1
-    assert "compiled for " in first.stdout
+    assert "compiled for " in first.stderr
     assert first.stderr.count("compiles its search") == 1
-    assert second.stderr == ""
+    assert "compiles its search" not in second.stderr
 
 
 @compiled_only

@@ -210,9 +210,9 @@ def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
     ]
     for model, table, search, reason in cases:
         assert model.fit(table, y).solver_ == search
-        assert not capsys.readouterr().out
+        assert not capsys.readouterr().err
         model.set_params(verbose=True).fit(table, y)
-        first, *_, last = capsys.readouterr().out.splitlines()
+        first, *_, last = capsys.readouterr().err.splitlines()
         assert first.startswith(f"search: {search} ({reason}")
         assert last.startswith(f"{search}: {model.status_}; ")
 
@@ -223,9 +223,9 @@ def test_searches_for_several_trees_are_verbose_as_well(method, capsys):
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     model = MurTreeClassifier(2, max_thresholds=3)
     getattr(model, method)(X, y)
-    assert not capsys.readouterr().out
+    assert not capsys.readouterr().err
     getattr(model.set_params(verbose=True), method)(X, y)
-    assert " s, " in capsys.readouterr().out
+    assert " s, " in capsys.readouterr().err
 
 
 def test_progress_is_logged_once_a_second(monkeypatch):
@@ -239,8 +239,8 @@ def test_progress_is_logged_once_a_second(monkeypatch):
     trace.end("optree", "optimal", 6, 6)
     assert lines[0] == "search: optree (all rows)"
     assert [line.partition(" s, ")[2] for line in lines[1:]] == [
-        "cost 4, lower bound 1, gap 0.3000",
-        "cost 3, lower bound 3, gap 0.0000",
+        "objective 0.6000, at most 0.9000, gap 0.3000",
+        "objective 0.7000, at most 0.7000, gap 0.0000",
     ]
     assert lines[-1].startswith("optree: optimal; ")
 

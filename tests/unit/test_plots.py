@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from support.problems import make
 from support.runs import records, run, shuffled
 
-from optree import solvers
 from optree.bench.figures import panels, plots, profiles, styles
 from optree.bench.tables.frame import frame
-from optree.columns import Feature
-from optree.drawing import views
-from optree.objective import Objective
-from optree.problem import Problem
-from optree.tree import LEAF, Tree
 
 DRAWN = {
     "search_seconds": lambda entries: plots.against_lambda(frame(entries), "search_seconds"),
@@ -222,47 +214,3 @@ def test_the_course_of_another_measure_ends_at_its_objective():
     assert objective.get_ydata()[-1] == pytest.approx(entry["objective"])
     assert bound.get_ydata()[-1] == pytest.approx(entry["objective_bound"])
     assert 0 <= min(objective.get_ydata()) <= max(bound.get_ydata()) <= 1
-
-
-def boxes(figure: Figure) -> list:
-    """Return the rectangles of a figure's texts, in pixels."""
-    figure.canvas.draw()
-    texts = [text for ax in figure.axes for text in ax.texts if text.get_text()] + list(figure.texts)
-    return [text.get_window_extent() for text in texts]
-
-
-def grown() -> list[Tree]:
-    """Return the different trees of the records."""
-    texts = dict.fromkeys(json.dumps(entry["tree"]) for entry in records())
-    return [Tree.from_dict(json.loads(text)) for text in texts]
-
-
-@pytest.mark.parametrize("tree", grown(), ids=lambda tree: f"{tree.n_splits} splits, {tree.n_leaves} leaves")
-def test_no_two_texts_of_a_tree_meet(tree):
-    left, right = views.layout(tree)[1:3]
-    figure = Figure(figsize=(right - left, tree.depth + 0.7))
-    views.plot(tree, figure.add_axes((0, 0, 1, 1)))
-    drawn, page = boxes(figure), figure.bbox
-    assert not [(a, b) for a, b in itertools.combinations(drawn, 2) if a.overlaps(b)]
-    assert all(page.containsx(x) and page.containsy(y) for box in drawn for x, y in (box.min, box.max))
-
-
-def test_a_tree_is_drawn_without_empty_leaves_and_with_equal_siblings_together():
-    codes = [[part] for part in (0, 1, 2, 3, 3)]
-    problem = make(codes, [0, 0, 1, 2, 2], [6], 3)  # parts 4 and 5 are empty
-    tree = solvers.get("branches").solve(problem, Objective.of("0.01")).tree
-    texts = [text.get_text() for text in views.plot(tree, Figure().add_subplot()).texts]
-    assert sorted(texts) == sorted(["x0", "= 0, 1", "c0\n(2)", "= 2", "c1\n(1)", "= 3", "c2\n(2)"])
-
-
-def test_neighbouring_bins_are_one_interval():
-    labels = ("x <= 1", "1 < x <= 2", "2 < x <= 3", "3 < x <= 4", "x > 4")
-    problem = Problem.coded(np.arange(5)[:, None], np.array([0, 0, 1, 1, 0]), (Feature("x", labels),), ("a", "b"))
-    tree = solvers.get("branches").solve(problem, Objective.of("0.01")).tree
-    texts = [text.get_text() for text in views.plot(tree, Figure().add_subplot()).texts]
-    assert sorted(texts) == sorted(["x", "<= 2, > 4", "a\n(3)", "in (2, 4]", "b\n(2)"])
-
-
-def test_a_lone_leaf_can_be_drawn():
-    tree = Tree.grow(make([[0], [1]], [0, 0], [2], 2), lambda rows, state: (LEAF, []))
-    assert [text.get_text() for text in views.plot(tree).texts] == ["c0\n(2)"]

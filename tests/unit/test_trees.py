@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pandas as pd
 import pytest
-from support.problems import make
 from support.runs import records, shuffled
 
-from optree import solvers
 from optree.bench.figures import tree_pages
 from optree.bench.tables import formats
 from optree.bench.tables.frame import frame
 from optree.bench.tables.summary import summary
-from optree.drawing import svg, views
-from optree.objective import Objective
 from optree.tree import LEAF, Tree
 
 
@@ -95,7 +89,7 @@ def test_a_card_tells_the_runs_that_proved_its_tree_and_shows_it(runs):
         tree, (picture,) = Tree.from_dict(run["tree"]), re.findall("<svg.*</svg>", card)
         names = {tree.features[feature].name for feature in tree.feature if feature != LEAF}
         assert names <= set(texts(picture))
-        shown = sum(int(text.strip("()").split(" of ")[-1]) for text in texts(picture) if text.startswith("("))
+        shown = sum(int(rows[1]) for text in texts(picture) if (rows := re.fullmatch(r"(?:all|\d+ of) (\d+)", text)))
         assert shown == run["rows_train"]
 
 
@@ -118,36 +112,6 @@ def test_the_summary_links_to_the_pictures(runs):
         same &= runs["max_depth"].isna() if pd.isna(row["max_depth"]) else runs["max_depth"].eq(row["max_depth"])
         assert row["picture"].split() == [str(number) for number in sorted(set(numbers[same].dropna()))]
     assert table.linked["tree"].iloc[0].format(7) == "../plots/trees/monks-1.html#7"
-
-
-def boxes(picture: str) -> list[tuple[float, ...]]:
-    """Return the rectangles of a picture: left, right, top, bottom."""
-    found = [
-        tuple(float(one.get(name)) for name in ("x", "width", "y", "height"))
-        for one in ElementTree.fromstring(picture).iter("rect")
-    ]
-    return [(x, x + width, y, y + height) for x, width, y, height in found]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_boxes_do_not_meet_and_lie_inside(seed):
-    random = np.random.RandomState(seed)
-    problem = make(random.randint(0, 3, (60, 5)), random.randint(0, 3, 60), [3] * 5, 3)
-    picture = svg.to_svg(solvers.get("branches").solve(problem, Objective.of("0.001", max_depth=3)).tree)
-    drawn, root = boxes(picture), ElementTree.fromstring(picture)
-    assert len(drawn) > 10
-    for (a, b, c, d), (e, f, g, h) in itertools.combinations(drawn, 2):
-        assert b < e or f < a or d < g or h < c
-    width, height = float(root.get("width")), float(root.get("height"))
-    assert all(0 <= a < b <= width and 0 <= c < d <= height for a, b, c, d in drawn)
-
-
-def test_names_are_escaped_and_a_lone_leaf_is_a_picture():
-    tree = Tree.grow(make([[0], [1]], [0, 0], [2], 2), lambda rows, state: (LEAF, []))
-    assert texts(svg.to_svg(tree)) == ["c0", "(2)"]
-    odd = Tree(tree.feature, tree.first_child, tree.counts, tree.prediction, tree.features, ("<b>&", "c1"))
-    assert texts(svg.to_svg(odd))[0] == "<b>&"
-    assert texts(svg.to_svg(odd)) == views.plot(odd).texts[0].get_text().split("\n")
 
 
 def test_datasets_of_a_table_link_to_their_pages_if_there_are_any(runs):

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 
 # Algorithms whose place in the palette, and so their colour, is the same in all reports.
 USUAL = ("optree", "branches", "murtree", "gosdt", "dpdt", "split", "cart")

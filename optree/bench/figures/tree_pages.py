@@ -89,8 +89,8 @@ def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
     else:
         text = "No search ended with a proof of optimality; one tree of each algorithm is drawn."
     text += (
-        " A leaf shows its class and the number of its rows of this class. Leaves of the same class under one split "
-        "are drawn as one; leaves without rows are omitted."
+        " A bar shows the class shares of the rows of a node. A leaf shows its class, and how many of its rows are of "
+        "this class. Leaves of the same class under one split are drawn as one; leaves without rows are omitted."
     )
     if omitted := int((proven & runs["number"].isna()).sum()):
         text += f" The page has no room for the trees of {omitted:,} more proven runs, the last in this order."

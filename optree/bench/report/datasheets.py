@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from optree.bench.figures import panels
 from optree.bench.tables.formats import Table
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 from optree.errors import OptreeError
 
 _KINDS = {"numeric": PALETTE[0], "binary": PALETTE[1], "categorical": PALETTE[2], "constant": "0.75"}

@@ -2,15 +2,7 @@
 
 /* The page of a Rashomon set: the partial tree, its options, filters and export. The counts are those of count.js. */
 
-const $ = id => document.getElementById(id);
 let tree = {at: 0}, selected = [], history = [];
-
-// Return an element with properties and children.
-function element(name, properties = {}, ...content) {
-  const found = Object.assign(document.createElement(name), properties);
-  found.append(...content);
-  return found;
-}
 
 // Return a number that is readable: with all digits up to a million, else rounded; a click shows all digits.
 const grouped = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -56,31 +48,40 @@ function conditionOf(node, some) {
   return equal ? `= ${texts.map(text => text.slice(2)).join(", ")}` : texts.join(", ");
 }
 
-// Return the list item of a node: `done` is its best completion, `own` the decided part or null below an open node.
-function drawn(done, own, path, condition) {
-  const item = element("li");
-  if (condition) item.append(element("span", {className: "condition"}, condition));
-  const open = own && isOpen(own), text = done.children ? done.feature.name : leafText(done);
-  const mark = `${done.children ? "split" : `leaf c${done.label % 8}`}${own && !open ? "" : " completion"}`;
-  if (own && own.at >= 0) {
-    const box = element("button", {type: "button", className: mark, onclick: () => { selected = path; show(); }}, text);
-    if (open) box.prepend(element("b", {}, "open: "));
-    if (String(path) === String(selected)) box.setAttribute("aria-current", "true");
-    item.append(box);
-  } else item.append(element("span", {className: mark}, text));
-  if (!done.children) return item;
-  const list = element("ul"), groups = new Map(); // sibling leaves of one class are one item
-  done.children.forEach((part, i) => {
-    if (!weight(part.counts)) return;
-    const key = part.tree.at < 0 ? `leaf ${part.label}` : i;
-    groups.set(key, [...(groups.get(key) ?? []), i]);
-  });
-  for (const some of groups.values()) {
-    const part = done.children[some[0]], below = own?.children?.[part.place] ?? null;
-    list.append(drawn(part, open ? null : below, [...path, part.place], conditionOf(done, some)));
+// Return the children of a drawn node that have rows, sibling leaves of one class together; the child of a test that
+// holds comes first.
+function groupsOf(node) {
+  const groups = new Map(), {short} = node.feature, order = [...node.children.keys()];
+  if (short.length === 2 && short[1] === "yes") order.reverse();
+  for (const i of order) {
+    const part = node.children[i], key = part.tree.at < 0 ? `leaf ${part.label}` : i;
+    if (weight(part.counts)) groups.set(key, [...(groups.get(key) ?? []), i].sort((a, b) => a - b));
   }
-  item.append(list);
-  return item;
+  return [...groups.values()];
+}
+
+// Return the box of a node: `done` is its best completion, `own` the decided part or null below an open node.
+function boxOf(done, own, path, condition, counts = done.counts) {
+  const open = own && isOpen(own), total = weight(counts);
+  const box = {
+    condition,
+    title: done.children ? done.feature.name : leafText({...done, counts}),
+    fill: done.children ? "" : `t${done.label % set.colours}`,
+    mark: own && !open ? "" : "completion",
+    bar: total ? counts.map((n, label) => [`c${label % set.colours}`, n / total]).filter(([, share]) => share) : [],
+  };
+  if (own && own.at >= 0) {
+    box.choose = () => { selected = path; show(); };
+    if (open) box.before = element("b", {}, "open: ");
+    box.isCurrent = String(path) === String(selected);
+  }
+  if (!done.children) return box;
+  box.children = groupsOf(done).map(some => {
+    const part = done.children[some[0]], below = own?.children?.[part.place] ?? null;
+    const sum = some.map(i => done.children[i].counts).reduce((a, b) => a.map((n, k) => n + b[k]));
+    return boxOf(part, open ? null : below, [...path, part.place], conditionOf(done, some), sum);
+  });
+  return box;
 }
 
 function showTree() {
@@ -91,7 +92,7 @@ function showTree() {
   const value = x => `${open ? "Best objective" : "Objective"} ${objective(x)}, cost ${above(x)} above the optimum.`;
   $("best").textContent = best ? value(spent(best)) : "No tree of the set is like this.";
   const focused = $("tree").contains(document.activeElement);
-  $("tree").replaceChildren(...(best ? [element("ul", {}, drawn(withCounts(best), tree, [], ""))] : []));
+  $("tree").replaceChildren(...(best ? [element("ul", {}, treeItem(boxOf(withCounts(best), tree, [], "")))] : []));
   const current = document.querySelector("#tree [aria-current]"), view = $("scroll").getBoundingClientRect();
   if (current) {
     const {left, right} = current.getBoundingClientRect();
@@ -228,6 +229,9 @@ function filter(c, kind) {
 }
 
 function start() {
+  const isNarrow = matchMedia("(max-width: 760px)"), arrange = () => $("tree").classList.toggle("list", isNarrow.matches);
+  isNarrow.addEventListener("change", arrange);
+  arrange();
   for (const c of new Set(set.features.map(feature => feature.column))) {
     const kinds = [["any", "may be split"], ["require", "required"], ["forbid", "forbidden"]];
     const select = element("select", {onchange: event => filter(c, event.target.value)});

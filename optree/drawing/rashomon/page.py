@@ -6,14 +6,15 @@ numbers of its subtrees and the weight of each class. The page has no rows and n
 
 from __future__ import annotations
 
-import json
 from html import escape
 from pathlib import Path
 from string import Template
 
+from optree.drawing.colours import N_COLOURS
+from optree.drawing.interactive.page import as_json, script, style
 from optree.drawing.rashomon.arrays import Arrays
 from optree.drawing.rashomon.sets import check_filled, column_names
-from optree.drawing.views import PALETTE, short_condition, tint
+from optree.drawing.views import short_condition
 from optree.errors import OptreeError
 from optree.files import write_whole
 
@@ -27,14 +28,13 @@ def write(r, path: str | Path) -> None:
         raise OptreeError("to_html: a set filtered by require or max_depth is not accepted; the page has such filters")
     arrays = Arrays(r)
     arrays.check_size()
-    data = json.dumps(arrays.to_dict() | _names(r), separators=(",", ":")).replace("<", "\\u003c")
-    shades = enumerate(", ".join(f"{255 * value:.0f}" for value in tint(colour)) for colour in PALETTE)
+    data = as_json(arrays.to_dict() | _names(r) | {"colours": N_COLOURS})
     page = Template((_HERE / "page.html").read_text()).substitute(
         title="Rashomon set",
         summary=escape(_summary(r)),
-        colours="\n".join(f".c{i} {{ background: rgb({shade}); }}" for i, shade in shades),
+        style=style(),
         set=data,
-        script="\n".join((_HERE / name).read_text() for name in ("count.js", "page.js")),
+        script=script(_HERE / "count.js", _HERE / "page.js"),
     )
     write_whole(path, page.encode())
 

@@ -7,8 +7,8 @@ from math import ceil, log10
 
 import numpy as np
 
+from optree.drawing.colours import PALETTE
 from optree.drawing.rashomon.sets import check_filled, column_names
-from optree.drawing.views import PALETTE
 from optree.errors import OptreeError
 from optree.tree import Tree
 

@@ -22,6 +22,7 @@ from optree.bench.runs.folds import FULL
 from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import seconds
+from optree.drawing.layout import inches
 from optree.drawing.views import plot
 from optree.tree import Tree
 
@@ -154,13 +155,16 @@ def trees(results: Results) -> Figure:
     mine = runs[runs["model"].eq(f"optimal-{_PRINTED_DEPTH}") & runs["tree"].notna() & runs["status"].eq("optimal")]
     if mine.empty:
         raise NothingToDraw("no proven optimal trees")
-    per_row, width, height = 2, 8.5, 3.0
+    mine = mine.sort_values("dataset")
+    grown = [Tree.from_dict(tree) for tree in mine["tree"]]
+    width, height = (max(sizes) for sizes in zip(*map(inches, grown), strict=True))
+    per_row, title = 2, 0.4
     lines = -(-len(mine) // per_row)
-    figure = Figure(figsize=(per_row * width, lines * height))
-    for number, (_, row) in enumerate(mine.sort_values("dataset").iterrows()):
+    figure = Figure(figsize=(per_row * width, lines * (height + title)))
+    for number, (tree, (_, row)) in enumerate(zip(grown, mine.iterrows(), strict=True)):
         left, bottom = number % per_row / per_row, 1 - (number // per_row + 1) / lines
-        ax = figure.add_axes((left + 0.01, bottom, 1 / per_row - 0.02, 0.84 / lines))
-        plot(Tree.from_dict(row["tree"]), ax)
+        ax = figure.add_axes((left, bottom, 1 / per_row, height / (height + title) / lines))
+        plot(tree, ax).set(xlim=(0, width), ylim=(-height, 0))
         name = row["dataset"].removesuffix(_SUFFIX)
         ax.set_title(f"{name}: {100 * row['train']:.2f} % right", loc="left", fontsize=10)
     return figure

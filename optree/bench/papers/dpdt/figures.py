@@ -14,7 +14,7 @@ from optree.bench.figures.panels import STYLE, NothingToDraw
 from optree.bench.figures.styles import Style, styles
 from optree.bench.papers.spec import Results
 from optree.bench.tables.formats import count
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 
 _SHUFFLES = 15
 _PREFIXES = re.compile("^(search|gb|xgb)-")

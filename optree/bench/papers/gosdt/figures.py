@@ -16,7 +16,8 @@ from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import FULL
 from optree.datasets.builtin import points_of_bucketization
 from optree.drawing import views
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
+from optree.drawing.layout import inches
 from optree.tree import LEAF, Tree
 
 
@@ -81,7 +82,7 @@ def trees(results: Results) -> Figure:
     if not found:
         raise NothingToDraw("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
-    sizes = np.array([_inches(tree) for tree in grown])
+    sizes = np.array([inches(tree) for tree in grown])
     sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # Two per row.
     widths, heights = sizes[:, :, 0].max(axis=0), sizes[:, :, 1].max(axis=1) + 0.4
     figure = Figure(figsize=(widths.sum() + 0.5, heights.sum()))
@@ -94,12 +95,6 @@ def trees(results: Results) -> Figure:
         leaves = "1 leaf" if run["leaves"] == 1 else f"{run['leaves']} leaves"
         ax.set_title(f"{run['measure']}: {leaves}, loss {run['loss_train']:.4f}", loc="left")
     return figure
-
-
-def _inches(tree: Tree) -> tuple[float, float]:
-    """Return the width and height at which a tree is readable."""
-    ax = views.plot(tree, Figure().add_subplot())
-    return float(np.ptp(ax.get_xlim())), float(np.ptp(ax.get_ylim()))
 
 
 def _in_inches(ax: Axes, width: float, height: float) -> None:

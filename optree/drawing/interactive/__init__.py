@@ -1,0 +1,1 @@
+"""Interactive pages: the drawing of trees that all pages share, and the page of one tree."""
