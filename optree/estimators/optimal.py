@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
@@ -18,17 +18,28 @@ from optree.solvers.lambda_path import lambda_path
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseTrees(TreeEstimator):
-    """The common base of estimators of sparse trees for all kinds of target: their parameters, and the encoding."""
+    """The common base of estimators of sparse trees for all kinds of target: their parameters, and binary splits."""
 
     penalty: str = "split"
     max_depth: int | None = None
     max_splits: int | None = None
     min_samples_leaf: int = 1
     max_thresholds: int | None = None
-    one_vs_rest: str | bool | Sequence[str] = "auto"
 
     _solver = "optree"
     _copies = 5
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
+        return replace(super()._encoding, numeric="numbers" if self.max_thresholds is None else "thresholds")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiwayTrees(SparseTrees):
+    """The common base of estimators of sparse trees that split a column into all its categories."""
+
+    one_vs_rest: str | bool | Sequence[str] = "auto"
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -49,7 +60,7 @@ class SparseTrees(TreeEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTrees(SparseTrees, TreeClassifier):
+class OptimalTrees(MultiwayTrees, TreeClassifier):
     """The common base of classifiers by the engine: their common parameters."""
 
     class_weight: dict | str | None = None
@@ -72,6 +83,7 @@ class OptimalTreeClassifier(OptimalTrees):
         Lambda in [0, 1], the accuracy that a split (or leaf) must gain. A float is read as its shortest decimal, a
         string as written.
     {optimal}
+    {feature_costs}
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
     {common}
@@ -97,6 +109,7 @@ class OptimalTreeClassifier(OptimalTrees):
 
     regularization: float | str = 0.01
     _: KW_ONLY
+    feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
@@ -115,6 +128,6 @@ class OptimalTreeClassifier(OptimalTrees):
         """
         clock, base = self._budget.start(), clone(self)
         problem, unit = base._problem(X, y, sample_weight, clock=clock)
-        path = lambda_path(problem, self._objective(), clock, self._log)
+        path = lambda_path(problem, self._charged(self._objective(), problem), clock, self._log)
         base.compile_seconds_ = clock.compile_seconds()
         return base._along(path, problem, unit)

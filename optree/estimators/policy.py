@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -11,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from optree.actions import Actions, whole_regrets
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
-from optree.estimators.optimal import SparseTrees
+from optree.estimators.optimal import MultiwayTrees
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalPolicyTree(SparseTrees):
+class OptimalPolicyTree(MultiwayTrees):
     """Optimal sparse trees whose leaves choose an action, by the engine.
 
     Each row has a cost for each action: the prices of treatments, the costs of wrong predictions, or the negative
@@ -44,6 +45,7 @@ class OptimalPolicyTree(SparseTrees):
         Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
     one_vs_rest : "auto", bool or sequence of str, default="auto"
         The categorical columns that are split one category against the rest, as in ``OptimalTreeClassifier``.
+    {feature_costs}
     {common}
 
     Attributes
@@ -95,8 +97,7 @@ class OptimalPolicyTree(SparseTrees):
 
     regularization: float | str = 0.01
     _: KW_ONLY
-
-    _solver = "optree"
+    feature_costs: Mapping[str, float | str] | Sequence | None = None
 
     @documented
     def fit(self, X, costs, sample_weight=None):

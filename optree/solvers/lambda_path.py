@@ -16,6 +16,7 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
+from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace, require_iterations
@@ -201,6 +202,8 @@ def lambda_path(
     it. ``log`` takes a line of text for each tree. ``switches`` are parameters of the engine.
     """
     solver = get(ENGINE)
+    if objective.feature_costs:
+        raise OptreeError("lambda_path: feature_costs are not accepted; leave them out")
     solver.check_objective(objective)
     solver.check_problem(problem)
     switches, clock = solver.check_parameters(switches), (budget or Budget()).start()

@@ -104,7 +104,7 @@ def carts(
     the levels that are grown are the tree.
     """
     for name, grown in _carts(rows, objective, scale, clock, candidates):
-        best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits)
+        best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits, rows.charge)
         yield name, best.tree, best.cost
 
 
@@ -121,7 +121,7 @@ def _carts(
         if clock.limit(0):
             return
         limits = objective.min_samples_leaf, scale.penalty // scale.error, another
-        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0))
+        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0), scale.error)
         if candidates:
             most = max(2, min(candidates, _AHEAD_CELLS // rows.packed.size))
             yield name.replace("CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
@@ -185,7 +185,7 @@ def heuristic_lines(
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)
-            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits), penalty * _RATIO
+            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits, rows.charge), penalty * _RATIO
             paid = penalties(best.tree, per_leaf)
             found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
         for paid, (errors, tree) in found.items():
@@ -302,7 +302,7 @@ def prune(leaf: int, children: list[list[Option]], penalty: int, limit: int | No
     return found if limit is not None else found[-1:]
 
 
-def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None) -> Option:
+def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None, charge: np.ndarray) -> Option:
     """Return the pruned subtree of least cost of a CART."""
     below: list[list[Option]] = []
     for level, after in zip(grown[::-1], [None, *grown[:0:-1]], strict=True):
@@ -317,7 +317,7 @@ def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None)
             if high < 0:
                 make = partial(_multiway, feature, tuple(after.rank[inside].tolist()))
                 paid = low - 1 if per_leaf else 1
-            own.append(prune(leaf, below[inside], paid * scale.penalty, limit, make))
+            own.append(prune(leaf, below[inside], paid * scale.penalty + int(charge[feature]), limit, make))
         below = own
     return below[0][-1]
 
@@ -393,4 +393,5 @@ class Reader:
             for child, side in zip(children, (is_left, ~is_left), strict=True)
         )
         ends = int(rank[is_left].max()), int(rank[~is_left].min())
-        return prune(leaf, [left, right], self.scale.penalty, limit, partial(Split, feature, *ends))
+        penalty = self.scale.penalty + int(self.rows.charge[feature])
+        return prune(leaf, [left, right], penalty, limit, partial(Split, feature, *ends))

@@ -42,18 +42,19 @@ def random_table(random):
     return X, y, np.ones(n, np.int64) if random.rand() < 0.5 else random.randint(1, 6, n)
 
 
-def lowest_cost(X, grid, penalty, levels, splits, least):
+def lowest_cost(X, grid, penalty, levels, splits, least, charge=None):
     """Return the lowest cost of a tree in units of the grid, by brute force over all trees."""
+    charge = np.zeros(X.shape[1], int) if charge is None else charge
     sums = grid.weights * (grid.whole - grid.centre)
 
     def splits_of(members):
-        """Yield the two sides of each split of some rows."""
+        """Yield the charge and the two sides of each split of some rows."""
         rows = [row for row in range(len(X)) if members >> row & 1]
-        for column in X.T:
+        for column, own in zip(X.T, charge.tolist(), strict=True):
             values = sorted(set(column[rows]))
             groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
             for k in range(1, len(values)):
-                yield sum(groups[:k]), sum(groups[k:])
+                yield own, sum(groups[:k]), sum(groups[k:])
 
     @cache
     def best(members, levels, splits):
@@ -61,11 +62,12 @@ def lowest_cost(X, grid, penalty, levels, splits, least):
         rows = [row for row in range(len(X)) if members >> row & 1]
         weight, total = float(grid.weights[rows].sum()), float(sums[rows].sum())
         found = -int(np.floor(total * total / weight * (grid.fine * (1 - 2.0**-51))))
-        for left, right in splits_of(members) if levels and splits != 0 else ():
+        for price, left, right in splits_of(members) if levels and splits != 0 else ():
             if min(left.bit_count(), right.bit_count()) >= least:
                 for own in range(1 if splits is None else splits):
                     rest = (None, None) if splits is None else (own, splits - 1 - own)
-                    found = min(found, penalty + best(left, levels - 1, rest[0]) + best(right, levels - 1, rest[1]))
+                    below = best(left, levels - 1, rest[0]) + best(right, levels - 1, rest[1])
+                    found = min(found, penalty + price + below)
         return found
 
     return grid.squares + best((1 << len(X)) - 1, levels, splits)
@@ -80,7 +82,11 @@ def recount(rows, tree, penalty, members, least):
     assert min(map(len, groups)) >= least
     pairs = zip(tree.children, groups, strict=True)
     left, right = (recount(rows, child, penalty, group, least) for child, group in pairs)
-    return penalty + left[0] + right[0], 1 + left[1] + right[1], 1 + max(left[2], right[2])
+    return (
+        penalty + int(rows.charge[tree.feature]) + left[0] + right[0],
+        1 + left[1] + right[1],
+        1 + max(left[2], right[2]),
+    )
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -97,12 +103,17 @@ def test_the_optimum_of_random_tables(part, monkeypatch):
         least, grid = int(random.choice([1, 1, 2, 3])), Grid.of(y, weights)
         limits = {"max_depth": depth, "max_splits": splits, "min_samples_leaf": least}
         scale = Scale(1, round(share * grid.of_a_leaf), grid.unit)
-        rows, bounds = ValueRows(X, grid, least), []
+        rows, bounds, given = ValueRows(X, grid, least), [], scale
+        if random.rand() < 0.5:
+            most = int(random.choice([1, 10, 100, 300]) * grid.of_a_leaf / 100)
+            rows.charge = random.randint(0, 1 + most, X.shape[1]) * random.choice([1, 1, 0], X.shape[1])
+        charge = rows.charge
+        rows, scale = rows.above_cheapest(scale, False)
         objective = Objective(regularization=share, **limits)
         note = partial(lambda bounds, *interval: bounds.append(interval), bounds)
         search = SparseSearch(rows, scale, objective, Budget().start(), note)
         assert search.run() == "optimal"
-        expected = lowest_cost(X, grid, scale.penalty, len(X) if depth is None else depth, splits, least)
+        expected = lowest_cost(X, grid, given.penalty, len(X) if depth is None else depth, splits, least, charge)
         is_exact_fit = not scale.penalty and search.cost <= rows.noise  # rounding decides among trees without errors
         assert 0 <= search.cost + rows.certain - expected <= (rows.noise if is_exact_fit else 0)
         assert search.lower == search.cost

@@ -116,7 +116,7 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
             (interval["first_left"], interval["first_right"]),
             (interval["last_left"], interval["last_right"]),
         )
-        weights = weights_below(machine, level, feature)
+        weights, price = weights_below(machine, level, feature), machine.price[feature]
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
             far = (
@@ -128,20 +128,20 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
             right = bound_child(rules, machine, level, lane, 1, near[1], far[1], at + 1, *kind, False)
             if squares is not None and max(left, right) < INFINITE:
                 for side in range(2):
-                    if may_improve(rules, machine, level, at, side):
+                    if may_improve(machine, level, feature, at, side):
                         bound_child(rules, machine, level, lane, side, near[side], far[side], at + side, *kind, True)
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
-                sample, rules, machine, level, interval, threshold, place, np.int64(2), left + right + rules.penalty
+                sample, rules, machine, level, interval, threshold, place, np.int64(2), left + right + price
             ):
                 any_open = True
             else:
-                take_bound(rules, machine, level, frame["candidates"], here[0] + here[1] + rules.penalty)
-                enqueue(rules, known, queue, weights, feature, first, threshold, before, here)
+                take_bound(rules, machine, level, frame["candidates"], here[0] + here[1] + price)
+                enqueue(rules, price, known, queue, weights, feature, first, threshold, before, here)
                 first, before = threshold, here
         if not any_open:
-            enqueue(rules, known, queue, weights, feature, first, last, before, after)
+            enqueue(rules, price, known, queue, weights, feature, first, last, before, after)
     return True
 
 
@@ -306,7 +306,7 @@ def settle(sample, rules, machine, level):
     if exact:
         place = np.int64(-1) if multiway else np.int64(positions_of(machine, level, feature)[threshold])
         write_node(sample, rules, machine, level, feature, place, ways, machine.bound[level, at])
-    free = penalty_of(rules, ways)
+    free = penalty_of(rules, machine, feature, ways)
     for child in range(2 * at, 2 * at + ways):
         free += machine.free[level, child]
     take_bound(rules, machine, level, at, free)
@@ -316,8 +316,9 @@ def settle(sample, rules, machine, level):
             (machine.free[level, 2 * at], machine.free[level, 2 * at + 1]),
         )
         before, after = (around["first_left"], around["first_right"]), (around["last_left"], around["last_right"])
-        enqueue(rules, known, queue, weights, feature, around["first"], threshold, before, here)
-        enqueue(rules, known, queue, weights, feature, threshold, around["last"], here, after)
+        price = machine.price[feature]
+        enqueue(rules, price, known, queue, weights, feature, around["first"], threshold, before, here)
+        enqueue(rules, price, known, queue, weights, feature, threshold, around["last"], here, after)
     frame["number"] += 1
     frame["phase"] = NEXT
 
