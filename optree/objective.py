@@ -219,11 +219,11 @@ class Objective(Constraints):
         return self._scale(error, [round(error * penalty) for penalty in penalties], error * unit)
 
     def _scale(self, error: int, penalties: list[int], row: int | Fraction) -> Scale:
-        """Return the units of cost, from the penalty of a split and those of a split of each column with a cost."""
-        for (name, cost), penalty in zip(self.feature_costs, penalties[1:], strict=True):
-            if penalty > _MAX_COST:
-                raise OptreeError(f"feature_costs: {name!r}: {float(cost):g} does not fit into 64-bit costs; give less")
-        charges = [penalty - penalties[0] for penalty in penalties[1:]]
+        """Return the units of cost, from the penalty of a split and those of a split of each column with a cost.
+
+        No leaf costs as much as the greatest penalty, so no search returns a tree with a split of a greater one.
+        """
+        charges = [min(penalty, _MAX_COST) - penalties[0] for penalty in penalties[1:]]
         names = (name for name, _ in self.feature_costs)
         return Scale(error, penalties[0], row, tuple(zip(names, charges, strict=True)))
 

@@ -119,7 +119,7 @@ class TreeEstimator(TreeViews, TableEstimator):
             given = dict(zip(names, given, strict=True))
         given = {str(name): cost for name, cost in given.items()}
         for name in given.keys() - set(names):
-            raise choice("feature_costs: column", name, names)
+            raise choice("feature_costs", name, names)
         return objective.with_feature_costs(given)
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:

@@ -134,6 +134,16 @@ def test_a_stump_with_few_rows_does_not_bound_other_nodes():
     assert search.cost + rows.certain == lowest_cost(X, Grid.of(y, weights), penalty, len(X), None, 2)
 
 
+def test_equal_rows_of_different_numbers_share_a_bin():
+    """With a minimum of rows in a leaf, the bound of runs once parted equal rows, and was above the optimum."""
+    X, y, weights = random_table(np.random.RandomState(2308))
+    grid, rows = Grid.of(y, weights), ValueRows(X, Grid.of(y, weights), 3)
+    scale, everything = Scale(1, round(Fraction(15, 97) * grid.of_a_leaf), grid.unit), np.arange(len(y))
+    stump, split = rows.stump(everything, scale, 3)
+    assert split
+    assert rows.least(scale.penalty) <= stump
+
+
 def test_costs_are_monotone_and_rise_by_the_weight_of_a_row_at_most():
     """Leaves of random sets: an exhaustive set of small problems has the statement of `squares.py`."""
     for seed in seeds(200, 20):

@@ -47,10 +47,10 @@ which is far above the rounding of X.
 
 **Few leaves predict few numbers**
 
-*Statement.* Part the sorted numbers s / w into bins. A tree of at least t leaves on S costs at least the minimum, over
+*Statement.* Part the sorted numbers s / w of groups into bins. A tree of at least t leaves on S costs at least the minimum, over
 u >= t and over disjoint runs of bins in order, of (u - 1) A and the real squared errors of u leaves with the rows of a
 run each, where a bin may be left out between two runs, and a run may be empty.
-*Proof.* Let each row of S go to the nearest of the tree's u predictions, which costs no more. The rows of a prediction
+*Proof.* Let each group of S go to the nearest of the tree's u predictions, which costs no more. The groups of a prediction
 are then an interval of the sorted numbers. Without the bins that an interval has in part, which lie between two
 intervals, its squared errors are no greater. Whole bins of an interval are a run, which may be empty. The rounded cost
 of a leaf is at least its real cost.

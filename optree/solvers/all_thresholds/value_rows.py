@@ -148,10 +148,11 @@ class ValueRows(Rows):
         super().__init__(X, np.zeros(len(X)), 0, reach, min_rows, is_multiway, check)
         self.fine, self.certain = fine, grid.squares - int(square.sum())
         self.noise = _NOISE * len(first)
-        mean, weight = self.order(), self.values[WEIGHT]
         rank = np.empty(len(mean), np.int64)
         rank[np.argsort(mean, kind="stable")] = np.arange(len(mean))
         self.bin = (rank * BINS // len(mean)).astype(np.uint8)
+        if min_rows > 1:  # equal rows share a bin: the bound of runs holds for groups
+            self.bin = self.bin[group]
 
     @classmethod
     def of(cls, problem: Problem, min_rows: int, check: Callable[[], None], numbers: Numbers | None = None) -> Rows:
