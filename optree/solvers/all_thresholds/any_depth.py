@@ -13,7 +13,8 @@ symbol      meaning
 S           the rows of a node, w(S) their weight
 T(S)        the lowest cost of a tree on S, of at most the node's levels and splits, on top of E sure(S)
 E           ``rules.error``, the cost of a unit of weight in error
-A           ``rules.penalty``, the penalty of a split, or of a leaf after the first
+A           ``rules.penalty``, the penalty of a split of the cheapest columns, or of a leaf after the first
+price       ``machine.price``, the penalty of a split of each column: A and the charge of the column
 sure(S)     the weight of rows whose equal rows have a heavier class: an error in any tree
 ==========  ================================================================================================
 
@@ -29,6 +30,19 @@ S, applied to S', misclassifies at most the further rows as well. A further row 
 multiway split. With a penalty per leaf that leaf costs A, and a row alone in it is no error.
 *Used in* the bounds of ``intervals.py``, which hold with the cost ``rules.slope`` of a further unit of weight, and in
 ``similar_sets.py``.
+
+**Columns with charges**
+
+*Statement.* A split of a column f may pay ``price[f]`` >= A in place of A. All bounds hold that count A for each split:
+monotone and Lipschitz, trees of t leaves, heavy classes, one child that is a leaf, similar sets, levels of the stack.
+A bound on the splits of one column may count its price.
+*Proof.* The first two proofs, and those of similar sets, keep the splits of a tree, and so their prices. The others
+need a lower bound on the cost of the splits of a tree, or compare it with a tree without some of them, which pays no
+more. Every price is A or more, and A and the charge add up over splits.
+*Used in* ``enqueue`` and ``trim`` (intervals of one column), ``is_light_side``, ``may_improve``, ``penalty_of``,
+``find_charged_stumps``, :meth:`optree.solvers.all_thresholds.rows.Rows.without_light_splits`. With multiway splits and
+a penalty per leaf, A is lambda without the least charge: such a split pays A for each child after the first, and its
+charge once.
 
 Budgets for children are whole multiples of A (of E if A is 0), rounded up. The work of a search depends on the number
 of splits that its budget allows, so the slack takes almost no time.

@@ -224,7 +224,7 @@ def class_of(machine, level, row, general):
 
 
 @inner_function
-def is_worth_less(rules, machine, feature, weight, leaf):
+def is_light_side(rules, machine, feature, weight, leaf):
     """Return whether a side of a split is light, from its weight and the cost of its leaf; see ``squares.py``."""
     return not rules.multiway and worth(rules, weight) <= machine.price[feature] + min(rules.penalty, leaf)
 
@@ -264,13 +264,13 @@ def trim_ends(rules, machine, level, feature, small, general, squares):
             done += 1
             if squares is not None:
                 leaf = cost_of(squares, classes)
-                is_light = is_worth_less(rules, machine, feature, seen, leaf)
+                is_light = is_light_side(rules, machine, feature, seen, leaf)
             else:
                 if general is None:
                     heaviest = (seen + abs(marks)) >> 1
                 leaf = rules.error * (seen - heaviest - sure)
                 is_light = heaviest <= light or (
-                    rules.has_charges and is_worth_less(rules, machine, feature, seen, leaf)
+                    rules.has_charges and is_light_side(rules, machine, feature, seen, leaf)
                 )
             without += is_light
             is_leaf = small and leaf < rules.penalty
