@@ -123,6 +123,11 @@ class Columns(ABC):
         """Return the columns as numbers; ``check`` is called between columns."""
 
     @property
+    def table_names(self) -> list[str]:
+        """Return the names of the columns of the table, at least of the tested ones."""
+        return list(dict.fromkeys(feature.source for feature in self.features))
+
+    @property
     @abstractmethod
     def names(self) -> list[str]:
         """Return the names of the tested columns of the table, for each column of :meth:`as_numbers`."""

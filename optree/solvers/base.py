@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from optree.arrays import as_float
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
 from optree.errors import OptreeError, choice
@@ -314,7 +315,9 @@ class Solver(Declaration):
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
         target = problem.target
-        trace = Trace(clock, log, float(1 / scale.row), target.whole_loss(problem), scale.error * target.surplus)
+        trace = Trace(
+            clock, log, as_float(1 / Fraction(scale.row)), target.whole_loss(problem), scale.error * target.surplus
+        )
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)

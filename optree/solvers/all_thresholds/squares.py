@@ -38,7 +38,8 @@ R).
 *Proof.* T(R) >= min(A, leaf cost of R), since each split pays A or more. The split costs price + T(L) + T(R) >= T(L) +
 d(R), which is at least the cost of L's tree for all rows. That tree has a split less, no more levels, and no fewer rows
 in a leaf.
-*Used in* ``is_light_side``, in place of the heavy classes of ``sparse_nodes.py``, and beside them where columns have charges.
+*Used in* ``is_light_side``, in place of the heavy classes of ``sparse_nodes.py``, and beside them if columns have
+charges.
 
 **The best stump**
 
