@@ -206,8 +206,8 @@ class Grid:
         span = most - start
         if not np.isfinite(span * total):
             raise OptreeError(
-                f"y: numbers from {start:g} to {most:g} with a total weight of {total:g} are not accepted; give numbers "
-                "whose range times this weight is below 1.8e308"
+                f"y: numbers from {start:g} to {most:g} with a total weight of {total:g} are not accepted; give "
+                "numbers whose range times this weight is below 1.8e308"
             )
         y = np.where(weights > 0, y, start)
         if span == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
@@ -33,6 +34,30 @@ class SparseTrees(TreeEstimator):
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
         return replace(super()._encoding, numeric="numbers" if self.max_thresholds is None else "thresholds")
+
+
+class LambdaPaths:
+    """Estimators that find all optimal trees along lambda."""
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, Self]]:
+        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits are for the whole search.
+
+        Returns
+        -------
+        list of (float, estimator)
+            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
+            falling lambda. The tree is optimal down to the next tree's lambda.
+        """
+        clock, base = self._budget.start(), clone(self)
+        problem, unit = base._problem(X, y, sample_weight, clock=clock)
+        path = lambda_path(problem, self._charged(self._objective(), problem), clock, self._log)
+        base.compile_seconds_ = clock.compile_seconds()
+        return base._along(path, problem, unit)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -69,7 +94,7 @@ class OptimalTrees(MultiwayTrees, TreeClassifier):
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeClassifier(OptimalTrees):
+class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
     """Optimal sparse trees with binary and multiway splits, by the engine.
 
     Minimises the share of misclassified rows, or the loss that ``costs`` define, plus ``regularization`` for each split
@@ -111,23 +136,3 @@ class OptimalTreeClassifier(OptimalTrees):
     _: KW_ONLY
     feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
-
-    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
-        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`. The limits are for the whole search.
-
-        Returns
-        -------
-        list of (float, OptimalTreeClassifier)
-            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
-            falling lambda. The tree is optimal down to the next tree's lambda.
-        """
-        clock, base = self._budget.start(), clone(self)
-        problem, unit = base._problem(X, y, sample_weight, clock=clock)
-        path = lambda_path(problem, self._charged(self._objective(), problem), clock, self._log)
-        base.compile_seconds_ = clock.compile_seconds()
-        return base._along(path, problem, unit)

@@ -10,7 +10,7 @@ import numpy as np
 from optree.actions import AbsoluteErrors
 from optree.errors import choice
 from optree.estimators.docstrings import documented
-from optree.estimators.optimal import SparseTrees
+from optree.estimators.optimal import LambdaPaths, SparseTrees
 from optree.estimators.tree_regressor import TreeRegressor
 from optree.target import Target
 
@@ -19,7 +19,7 @@ _LEVELS, _PARTS = (8, 48), 2**19  # of absolute errors: the limits on levels, an
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeRegressor(TreeRegressor, SparseTrees):
+class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     """Optimal sparse regression trees over all thresholds of numbers, with a proof.
 
     Minimises the squared or absolute error, as a share of that of a leaf, plus ``regularization`` for each split.

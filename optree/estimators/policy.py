@@ -135,14 +135,13 @@ class OptimalPolicyTree(MultiwayTrees):
         """Return the regrets of the actions."""
         regrets, units, exact = whole_regrets(y)
         self.resolution_ = 0.0 if exact else float(1 / units)
-        self._ideal = y.min(axis=1)
-        return Actions(regrets, tuple(map(str, self.actions_)), unit=units)
+        return Actions(regrets, tuple(map(str, self.actions_)), unit=units, least=y.min(axis=1))
 
     def _keep_result(self, result, problem, unit) -> None:
         """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
         super()._keep_result(result, problem, unit)
-        ideal = float(unit) * float(problem.weights @ self.__dict__.pop("_ideal"))
-        self.cost_, self.lower_bound_ = float(self.cost_) + ideal, float(self.lower_bound_) + ideal
+        least = float(unit) * problem.target.least_cost(problem.weights)
+        self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
 
     def predict(self, X):
         """Return the action for each row of X."""

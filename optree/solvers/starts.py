@@ -21,7 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from math import isqrt
+from math import ceil, isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -176,6 +176,9 @@ def heuristic_lines(
     ``least`` is in units of errors. The last item of each triple is a function that reads the tree. Limits are as for
     :func:`heuristics`. The trees of ``greedy.py`` are grown once, and pruned for a series of penalties.
     """
+    if rows.values is not None:
+        yield from _lines_of_values(rows, objective, least, clock)
+        return
     per_leaf, scale = objective.penalty == "leaf", Scale(least.denominator, least.numerator, least.denominator)
     limit = 2**_LICKETY_DEPTH if objective.max_splits is None else objective.max_splits
     for option in _lickety(rows, objective, scale, clock, limit):
@@ -197,6 +200,22 @@ def heuristic_lines(
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
                 read = Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
                 yield errors, splits, partial(read.tree, path, at)
+
+
+def _lines_of_values(
+    rows: Rows, objective: Objective, least: Fraction, clock: Clock
+) -> Iterator[tuple[int, int, Callable[[], Grown]]]:
+    """Yield the lines of :func:`heuristic_lines` for a target of values; penalties are whole units."""
+    members = {name: one for name, one in (GREEDY | QUICK | WIDE).items() if one[0] == "gini"}
+    most, first = rows.leaf(np.arange(len(rows.label))), max(1, int(least))
+    for _, path in _paths(rows, objective, first / rows.fine, clock, members):
+        penalty, found = first, {}
+        while penalty < most and not clock.limit(0):
+            tree, cost = Reader(rows, Scale(1, penalty, 1)).best(path, objective.max_splits)
+            paid = penalties(tree, False)
+            found[paid], penalty = (cost - paid * penalty, tree), ceil(penalty * _RATIO)
+        for paid, (loss, tree) in found.items():
+            yield loss, paid, lambda tree=tree: tree
 
 
 def _paths(

@@ -275,3 +275,44 @@ def test_what_is_refused():
         solvers.get("branches").solve(problem, Objective.of("0.1"))
     with refused("regularization: 2 is not accepted"):
         OptimalTreeRegressor(2).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_the_path_along_lambda_has_the_trees_of_fits(criterion):
+    for seed in seeds(12, 1):
+        random = np.random.RandomState(seed)
+        X, y, weights = random_table(random)
+        limits = {
+            "max_depth": [None, 2, 3][seed % 3],
+            "max_splits": [None, 3][seed % 2],
+            "min_samples_leaf": 1 + seed % 2,
+        }
+        own = limits | {"criterion": criterion, "penalty": ["split", "leaf"][seed // 2 % 2]}
+        path = OptimalTreeRegressor("0.03", **own).lambda_path(X, y, weights)
+        ends = [highest for highest, _ in path] + [0.03]
+        assert ends == sorted(set(ends), reverse=True)
+        assert ends[0] == 1
+        for (highest, model), lowest in zip(path, ends[1:], strict=True):
+            paid = model.tree_.n_splits if own["penalty"] == "split" else model.tree_.n_leaves
+            for share in (highest, (highest * lowest) ** 0.5, lowest):
+                fit = OptimalTreeRegressor(share, **own).fit(X, y, weights)
+                assert model.objective_ + (highest - share) * paid == pytest.approx(fit.objective_, abs=1e-9)
+
+
+def test_a_penalty_per_leaf_is_an_offset_for_values():
+    X, y, _ = random_table(np.random.RandomState(5))
+    split, leaf = (OptimalTreeRegressor("0.05", penalty=penalty).fit(X, y) for penalty in ("split", "leaf"))
+    assert leaf.objective_ == pytest.approx(split.objective_ - 0.05)
+    assert leaf.export_text() == split.export_text()
+    assert leaf.status_ == split.status_ == "optimal"
+
+
+def test_great_numbers_are_solved_or_refused_in_one_line():
+    X, y = np.arange(12.0)[:, None], np.arange(12) // 4 * 2.0
+    small = OptimalTreeRegressor().fit(X, y)
+    for factor in (1e200, 1e305, 1e-300):
+        great = OptimalTreeRegressor().fit(X, y * factor)
+        assert great.objective_ == pytest.approx(small.objective_)
+        assert great.predict(X) / factor == pytest.approx(y)
+    with refused("y: numbers from 0 to 4e+307 with a total weight of 12 are not accepted"):
+        OptimalTreeRegressor().fit(X, y * 1e307)
