@@ -90,10 +90,9 @@ class Weighted(NamedTuple):
     weight: np.ndarray  # int64[m], and its weight
     certain: np.ndarray  # int64[K], the loss of each given class on top, under any prediction; it may be negative
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Return whether each row stays one row of positive weight."""
-        return np.array_equal(self.given, np.arange(len(self.certain)))
+    def keeps_rows(self, y: np.ndarray) -> bool:
+        """Return whether each row of some classes stays one row of positive weight."""
+        return bool((np.bincount(self.given, minlength=len(self.certain))[np.unique(y)] == 1).all())
 
     @property
     def parts_rows(self) -> bool:

@@ -156,7 +156,7 @@ def _has_weights(task: Task) -> bool:
     """
     problem = task.problem
     weighted = problem.target.as_weights()
-    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows):
+    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows(problem.y)):
         return False
     total = float(np.bincount(problem.y, problem.weights, len(problem.classes))[weighted.given] @ weighted.weight)
     return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST

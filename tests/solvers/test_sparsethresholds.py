@@ -350,12 +350,14 @@ def test_costs_become_weights_of_classes():
 
 
 def test_rows_become_several_rows_by_unequal_costs_and_other_costs_keep_them():
+    everyone = np.arange(3)
     unequal = Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights()
     assert unequal.parts_rows
-    assert not unequal.keeps_rows
+    assert not unequal.keeps_rows(everyone)
     equal = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [4, 0, 4], [2, 2, 0]]).as_weights()
-    assert equal.keeps_rows
+    assert equal.keeps_rows(everyone)
     assert (equal.weight.tolist(), equal.certain.tolist()) == ([2, 4, 2], [1, 0, 0])
     free = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [0, 0, 0], [2, 2, 0]]).as_weights()
-    assert not free.keeps_rows
+    assert not free.keeps_rows(everyone)
+    assert free.keeps_rows(np.array([0, 2, 2]))  # no row of the class without loss
     assert not free.parts_rows
