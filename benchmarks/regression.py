@@ -1,11 +1,11 @@
 """Search time of the solver ``murtree`` against pystreed and osrt, for the least squared error at a given depth.
 
-All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth without a penalty, or
-depth 4 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
+All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth, without a penalty or
+with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
 that takes longer than five seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
-own, within 4 GiB and from the highest lambda on, until it fails to prove one. The clock is the processor time of
-``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A star marks a wrong
-certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
+own, within 4 GiB and from the highest lambda and the least depth on, until it fails to prove one. The clock is the
+processor time of ``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A
+star marks a wrong certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
 
     python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --out runs.csv
 
@@ -40,11 +40,13 @@ from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.target import Values
 
-CASES = [(3, 0), (4, 0), (5, 0), *((4, penalty) for penalty in (0.05, 0.02, 0.01, 0.005, 0.002))]
+DEPTHS, PENALTIES = (3, 4, 5), (0, 0.05, 0.02, 0.01, 0.005, 0.002)
+CASES = [(depth, penalty) for depth in DEPTHS for penalty in PENALTIES]
 LONG = 5  # seconds
 EQUAL = 1e-9  # relative difference of equal costs
 
-# The leaves of a tree are the rows of equal predictions: two leaves of one prediction count once.
+# Rows of equal predictions get their mean. The splits are those of the program's own tree: two leaves may predict the
+# same number.
 _CASES = """
 import numpy as np
 
@@ -53,16 +55,17 @@ rows = np.load(table)
 X, y = rows[:, 1:].astype(int), rows[:, 0]
 whole = ((y - y.mean()) ** 2).sum()
 
-def cost(predicted, penalty):
+def cost(predicted, penalty, splits):
     leaf = np.unique(predicted, return_inverse=True)[1].ravel()
     mean = np.bincount(leaf, y) / np.bincount(leaf)
-    return ((y - mean[leaf]) ** 2).sum() + penalty * whole * leaf.max()
+    return ((y - mean[leaf]) ** 2).sum() + penalty * whole * splits
 
 def solve_all(fit):
     found = []
     for depth, penalty in cases:
-        (complete, predicted, iterations), seconds = timed(lambda: fit(depth, penalty))
-        found.append(dict(complete=complete, cost=cost(predicted(X), penalty), iterations=iterations, **seconds))
+        (complete, predicted, iterations, leaves), seconds = timed(lambda: fit(depth, penalty))
+        own = cost(predicted(X), penalty, leaves() - 1)
+        found.append(dict(complete=complete, cost=own, iterations=iterations, **seconds))
     report(cases=found)
 """
 
@@ -76,7 +79,7 @@ def fit(depth, penalty):
     if not penalty:
         task = {"optimization_task": "regression"}
     model = STreeDRegressor(max_depth=depth, time_limit=seconds, **task).fit(X, y)
-    return bool(model.fit_result.is_optimal()), model.predict, None
+    return bool(model.fit_result.is_optimal()), model.predict, None, model.get_n_leaves
 
 fit(1, 0)
 solve_all(fit)
@@ -99,7 +102,7 @@ def fit(depth, penalty):
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         model.fit(table, pd.DataFrame({"y": y}))
     predicted = lambda X: np.array([float(value) for value in np.ravel(model.predict(table))])
-    return not model.timeout and model.ub <= model.lb, predicted, model.iterations
+    return not model.timeout and model.ub <= model.lb, predicted, model.iterations, model.leaves
 
 solve_all(fit)
 """
@@ -120,7 +123,7 @@ solver = solvers.get("murtree")
 def fit(depth, penalty):
     result = solver.solve(problem.over(problem.columns), Objective.of(str(penalty), "split", depth), Budget(seconds))
     predicted = lambda X: result.tree.apply(problem.codes)
-    return result.status == "optimal", predicted, result.counters["iterations"]
+    return result.status == "optimal", predicted, result.counters["iterations"], lambda: result.tree.n_leaves
 
 fit(4, 0)  # compiles the kernels, or loads them
 solve_all(fit)
@@ -204,7 +207,7 @@ def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) 
 
     runs, left = [], {program: list(CASES) for program in pythons}
     if "osrt" in left:
-        left["osrt"] = [case for case in CASES if case[1]]
+        left["osrt"] = sorted((case for case in CASES if case[1]), key=lambda case: (-case[1], case[0]))
     for repeat in range(options.repeats):
         for program, cases in left.items():
             own = []
@@ -219,36 +222,41 @@ def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) 
     return runs
 
 
-def rows_of(name: str, runs: list[Run], shape: tuple[int, int]) -> list[tuple[str, dict[str, float]]]:
-    """Return a line for each case of a set, with the ratios of the peers' seconds to ours."""
-    lines = []
-    for depth, penalty in CASES:
+class Case(NamedTuple):
+    """The runs of one case: medians of seconds, whether all runs are complete, and programs of wrong certificates."""
+
+    seconds: dict[str, float]
+    complete: dict[str, bool]
+    wrong: list[str]
+
+    @classmethod
+    def of(cls, runs: list[Run]) -> Case:
+        """Return the case of some runs."""
         by_program = defaultdict(list)
         for run in runs:
-            if (run.dataset, run.depth, run.penalty) == (name, depth, penalty):
-                by_program[run.program].append(run)
-        seconds = {program: statistics.median(run.cpu_seconds for run in own) for program, own in by_program.items()}
-        complete = {program: all(run.complete for run in own) for program, own in by_program.items()}
-        best = min(run.cost for own in by_program.values() for run in own)
-        wrong = [
-            program
-            for program, own in by_program.items()
-            if any(run.complete and run.cost > best * (1 + EQUAL) + EQUAL for run in own)
-        ]
-        cells, ratios = [f"{name} ({shape[0]} x {shape[1]})", depth, penalty or "", f"{best:.6g}"], {}
-        for program in ("pystreed", "osrt", "optree"):
-            mark = "" if complete.get(program, True) else ">"
-            cells.append(mark + number(seconds[program]) + "*" * (program in wrong) if program in seconds else "")
-        cells.append(by_program["optree"][0].iterations)
-        cells.append(" / ".join(number(by_program[program][0].peak_rss_mib) for program in seconds))
-        for program in ("pystreed", "osrt"):
-            if program in seconds and complete["optree"]:
-                ratios[program] = seconds[program] / seconds["optree"]
-                cells.append(("" if complete[program] else ">") + number(ratios[program]))
-            else:
-                cells.append("")
-        lines.append(("| " + " | ".join(map(str, cells)) + " |", ratios))
-    return lines
+            by_program[run.program].append(run)
+        best = min(run.cost for run in runs)
+        return cls(
+            {program: statistics.median(run.cpu_seconds for run in own) for program, own in by_program.items()},
+            {program: all(run.complete for run in own) for program, own in by_program.items()},
+            [
+                program
+                for program, own in by_program.items()
+                if any(run.complete and run.cost > best * (1 + EQUAL) + EQUAL for run in own)
+            ],
+        )
+
+    def text(self, program: str) -> str:
+        """Return the seconds of a program for the table, "-" if it was not run."""
+        if program not in self.seconds:
+            return "-"
+        return ">" * (not self.complete[program]) + number(self.seconds[program]) + "*" * (program in self.wrong)
+
+    def ratio(self, program: str) -> float | None:
+        """Return how many times the seconds of our solver a program took, at least."""
+        if program not in self.seconds or not self.complete["optree"]:
+            return None
+        return self.seconds[program] / self.seconds["optree"]
 
 
 def benchmark(options: argparse.Namespace) -> None:
@@ -259,9 +267,9 @@ def benchmark(options: argparse.Namespace) -> None:
         raise OptreeError(f"--datasets {sorted(unknown)} are not known, or --repeats {options.repeats} is below 1")
     pythons = {"pystreed": (options.streed, PYSTREED), "osrt": (options.osrt, OSRT), "optree": (sys.executable, OPTREE)}
     pythons = {program: command for program, command in pythons.items() if command[0]}
-    print("| set | depth | lambda | cost | pystreed s | osrt s | our s | our iterations | MiB | / pystreed | / osrt |")
-    print("| :-- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |")
-    ratios = defaultdict(list)
+    print("| set | depth | " + " | ".join(f"lambda {penalty}" for penalty in PENALTIES) + " |")
+    print("| :-- | --: |" + " --: |" * len(PENALTIES))
+    cases: dict[tuple, Case] = {}
     with output(options.out) as file, tempfile.TemporaryDirectory() as folder:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Run._fields)
@@ -271,13 +279,23 @@ def benchmark(options: argparse.Namespace) -> None:
             runs = measure(name, table, pythons, options)
             writer.writerows(runs)
             file.flush()
-            for line, found in rows_of(name, runs, (rows, columns - 1)):
-                print(line, flush=True)
-                for program, ratio in found.items():
-                    ratios[program].append(ratio)
-    for program, own in ratios.items():
-        mean = math.exp(statistics.fmean(map(math.log, own)))
-        print(f"{program}: geometric mean of {len(own)} ratios {number(mean)}, least {number(min(own))}")
+            for depth in DEPTHS:
+                cells = [f"{name} ({rows} x {columns - 1})", str(depth)]
+                for penalty in PENALTIES:
+                    case = Case.of([run for run in runs if (run.depth, run.penalty) == (depth, penalty)])
+                    cases[name, depth, penalty] = case
+                    cells.append(", ".join(case.text(program) for program in pythons))
+                print("| " + " | ".join(cells) + " |", flush=True)
+    print("\nGeometric means of the ratios to our seconds (a search that was stopped counts as its seconds):\n")
+    for program in pythons:
+        for depth in DEPTHS if program != "optree" else ():
+            for plain in (True, False):
+                own = [case for (_, at, penalty), case in cases.items() if at == depth and bool(penalty) != plain]
+                ratios = [ratio for case in own if (ratio := case.ratio(program)) is not None]
+                if ratios:
+                    mean, what = math.exp(statistics.fmean(map(math.log, ratios))), "without" if plain else "with"
+                    text = f"{number(mean)}, least {number(min(ratios))}, of {len(ratios)} cases"
+                    print(f"- {program}, depth {depth} {what} lambda: {text}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -60,7 +60,11 @@ class Actions(Target):
         The names of the actions.
     unit : int or Fraction, default 1
         The whole units in a regret of one.
+    least : float64[n], optional
+        The cost of the cheapest action of each row; zeros by default.
     """
+
+    least: np.ndarray | None = None
 
     kind = "actions"
 
@@ -71,6 +75,14 @@ class Actions(Target):
                 f"problem: regrets of shape {self.y.shape}; {len(self.classes)} regrets >= 0 for each row, the "
                 "least 0, are accepted"
             )
+
+    def take(self, rows: np.ndarray) -> Actions:
+        """Return the target of some of the rows."""
+        return replace(super().take(rows), least=None if self.least is None else self.least[rows])
+
+    def least_cost(self, weights: np.ndarray) -> float:
+        """Return the weighted sum of the costs of the cheapest actions."""
+        return 0.0 if self.least is None else float(weights @ self.least)
 
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, int | None]:
         """Return the weight of the rows of each cheapest action, and the cheapest action for all rows together."""

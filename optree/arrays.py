@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
@@ -29,3 +30,11 @@ def as_whole(exact: list[Fraction]) -> tuple[list[int], int]:
     """Return fractions as whole numbers of a common unit, and the units in one."""
     unit = lcm(*(value.denominator for value in exact))
     return [int(value * unit) for value in exact], unit
+
+
+def as_float(exact: Fraction) -> float:
+    """Return a fraction as a float, an infinite one above the greatest float."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -30,10 +31,18 @@ class Feature:
         The tested column or condition, e.g. ``"a5"`` or ``"petal length <= 2.45"``.
     labels : tuple of str
         One condition per category, as written on the edge of a tree, e.g. ``"a5 = 1"``.
+    column : str, optional
+        The name of the tested column of a table, by default that of the feature.
     """
 
     name: str
     labels: tuple[str, ...]
+    column: str = field(default="", compare=False)
+
+    @property
+    def source(self) -> str:
+        """Return the name of the tested column."""
+        return self.column or self.name
 
 
 def codes_type(categories: int) -> np.dtype:
@@ -114,6 +123,21 @@ class Columns(ABC):
         """Return the columns as numbers; ``check`` is called between columns."""
 
     @property
+    def table_names(self) -> list[str]:
+        """Return the names of the columns of the table, at least of the tested ones."""
+        return list(dict.fromkeys(feature.source for feature in self.features))
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names of the tested columns of the table, for each column of :meth:`as_numbers`."""
+
+    @property
+    @abstractmethod
+    def apart(self) -> Self:
+        """Return the columns whose numbers are of one column of the table each."""
+
+    @property
     @abstractmethod
     def coded(self) -> Columns:
         """Return the columns for a search that reads coded features only."""
@@ -148,7 +172,7 @@ class CodedColumns(Columns):
         If there are no codes, the numbers of features differ, or a code is out of range.
     """
 
-    has_numbers, has_codes = False, True
+    has_numbers, has_codes, _are_apart = False, True, False
 
     def __init__(self, codes: np.ndarray, features: Sequence[Feature]):
         codes, self.features = np.asarray(codes), tuple(features)
@@ -199,6 +223,19 @@ class CodedColumns(Columns):
         """Return these columns, whose features no search replaces."""
         return self
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns that the first feature of each run tests."""
+        return [self.features[feature].source for feature in self._runs[0].tolist()]
+
+    @property
+    def apart(self) -> Self:
+        """Return the columns in whose runs all features test the same column of the table."""
+        found = copy(self)
+        found.__dict__.pop("_runs", None)
+        found._are_apart = True
+        return found
+
     @cached_property
     def _runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the first feature of each run of nested features, its size, and whether it rises.
@@ -207,6 +244,9 @@ class CodedColumns(Columns):
         """
         codes, alone = self.codes, self.n_parts > 2
         binary = ~(alone[:-1] | alone[1:])
+        if self._are_apart:
+            sources = np.array([feature.source for feature in self.features])
+            binary &= sources[:-1] == sources[1:]
         up = ((codes[:, :-1] <= codes[:, 1:]).all(axis=0) & binary).tolist()
         down = ((codes[:, :-1] >= codes[:, 1:]).all(axis=0) & binary).tolist()
         first, rising = [0], [True]

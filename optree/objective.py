@@ -4,14 +4,18 @@ Lambda is a decimal such as "0.005", read as a fraction. Let W be the total weig
 weights are one. The cost of a tree, in rows, is ``loss + lambda * W * splits``. Multiplied by the common denominator
 it is the integer ``loss * scale.error + splits * scale.penalty``, so proofs compare integers.
 
+A split of one column may cost more than that of another: ``feature_costs`` adds a share of all rows to lambda for each
+split of a column. These costs become whole numbers by the same denominator (:attr:`Scale.charges`).
+
 For a target of values the loss is the squared error, in whole units of a grid, and that of a leaf takes the place of W.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from math import lcm
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -33,6 +37,12 @@ class Scale(NamedTuple):
     penalty: int  # cost of one split (or leaf)
     row: int | Fraction  # cost of one misclassified row, or of a squared error of 1; ``error``, unless the problem's
     # costs are in fractions of a row
+    charges: tuple[tuple[str, int], ...] = ()  # cost of one split of a column on top of ``penalty``, by name
+
+    def charges_of(self, names: Iterable[str]) -> list[int]:
+        """Return the charge of a split of each of some columns."""
+        charges = dict(self.charges)
+        return [charges.get(name, 0) for name in names]
 
     def in_rows(self, cost: int) -> Fraction:
         """Return a cost in misclassified rows, exactly."""
@@ -106,14 +116,15 @@ class Constraints:
 CONSTRAINTS: dict[str, Constraint] = {one.name: one.metadata["constraint"] for one in fields(Constraints)}
 
 
-def share(name: str, value) -> Fraction:
-    """Return a user's number in [0, 1] exactly: a float as its shortest decimal, a string as written."""
+def share(name: str, value, most: int | None = 1) -> Fraction:
+    """Return a user's number from 0 to ``most`` exactly: a float as its shortest decimal, a string as written."""
     try:
         exact = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         exact = None
-    if exact is None or isinstance(value, bool) or not 0 <= exact <= 1:
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a number from 0 to 1")
+    if exact is None or isinstance(value, bool) or exact < 0 or (most is not None and exact > most):
+        accepted = ">= 0" if most is None else f"from 0 to {most}"
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a number {accepted}")
     return exact
 
 
@@ -129,6 +140,8 @@ class Objective(Constraints):
         The counted nodes: splits (BRANCHES) or non-empty leaves (GOSDT). Equivalent for binary splits only.
     measure : Measure, default accuracy
         The measure that defines the loss.
+    feature_costs : tuple of (str, Fraction), default ()
+        The cost of each split of a column on top of lambda, as a share of all rows, by the name of the column.
     **constraints
         The fields of :class:`Constraints`.
     """
@@ -136,6 +149,7 @@ class Objective(Constraints):
     regularization: Fraction
     penalty: str = "split"
     measure: Measure = ACCURACY
+    feature_costs: tuple[tuple[str, Fraction], ...] = ()
 
     @classmethod
     def of(
@@ -146,6 +160,7 @@ class Objective(Constraints):
         max_splits: int | None = None,
         min_samples_leaf: int = 1,
         measure: str = "accuracy",
+        feature_costs: Mapping[str, object] | None = None,
         **others: int | None,
     ) -> Objective:
         """Make the objective of a user's values; a float is read as its shortest decimal, a string as written.
@@ -153,15 +168,20 @@ class Objective(Constraints):
         Raises
         ------
         OptreeError
-            If lambda is not a number in [0, 1], if the penalty or the measure is unknown, or if a constraint is not a
-            whole number >= 0 (``min_samples_leaf``: >= 1).
+            If lambda is not a number in [0, 1], if the penalty or the measure is unknown, if the cost of a column is
+            not a number >= 0, or if a constraint is not a whole number >= 0 (``min_samples_leaf``: >= 1).
         """
         exact = share("regularization", regularization)
         if penalty not in PENALTIES:
             raise choice("penalty", penalty, PENALTIES)
         given = {"max_depth": max_depth, "max_splits": max_splits, "min_samples_leaf": min_samples_leaf, **others}
         limits = {name: CONSTRAINTS[name].check(name, limit) for name, limit in given.items()}
-        return cls(exact, penalty, Measure.of(measure), **limits)
+        return cls(exact, penalty, Measure.of(measure), **limits).with_feature_costs(feature_costs or {})
+
+    def with_feature_costs(self, costs: Mapping[str, object]) -> Objective:
+        """Return the objective with a user's costs of columns, by name; costs of zero are left out."""
+        exact = {name: share(f"feature_costs: {name!r}", cost, None) for name, cost in costs.items()}
+        return replace(self, feature_costs=tuple(sorted((name, cost) for name, cost in exact.items() if cost)))
 
     @property
     def constraints(self) -> dict[str, int]:
@@ -180,25 +200,38 @@ class Objective(Constraints):
         OptreeError
             If the costs do not fit into 64 bits.
         """
+        shares = [self.regularization, *(self.regularization + cost for _, cost in self.feature_costs)]
         if problem.target.kind == "values":
             grid = problem.target.grid(problem)
-            return Scale(1, round(self.regularization * grid.of_a_leaf), grid.unit)
+            return self._scale(1, [round(share * grid.of_a_leaf) for share in shares], grid.unit)
         problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
-        penalty = Fraction(self.regularization * problem.target.whole_loss(problem) * unit)
+        penalties = [Fraction(share * problem.target.whole_loss(problem) * unit) for share in shares]
         greatest = self.measure.greatest_loss(problem)
-        if max(penalty.denominator * greatest, penalty.numerator) > _MAX_COST:
-            penalty = penalty.limit_denominator(max(1, _ROUNDED_COST // greatest))
-        if max(penalty.denominator * greatest, penalty.numerator) > _MAX_COST:
+        error = lcm(*(penalty.denominator for penalty in penalties))
+        if max(error * greatest, error * penalties[0]) > _MAX_COST:
+            most = max(1, _ROUNDED_COST // greatest)
+            error = penalties[0].limit_denominator(most).denominator if len(penalties) == 1 else most
+        if max(error * greatest, round(error * penalties[0])) > _MAX_COST:
             raise OptreeError(
                 f"problem: costs of up to {greatest} units do not fit into 64 bits; give smaller weights or costs"
             )
-        return Scale(penalty.denominator, penalty.numerator, penalty.denominator * unit)
+        return self._scale(error, [round(error * penalty) for penalty in penalties], error * unit)
+
+    def _scale(self, error: int, penalties: list[int], row: int | Fraction) -> Scale:
+        """Return the units of cost, from the penalty of a split and those of a split of each column with a cost.
+
+        No leaf costs as much as the greatest penalty, so no search returns a tree with a split of a greater one.
+        """
+        charges = [min(penalty, _MAX_COST) - penalties[0] for penalty in penalties[1:]]
+        names = (name for name, _ in self.feature_costs)
+        return Scale(error, penalties[0], row, tuple(zip(names, charges, strict=True)))
 
     def cost(self, tree, scale: Scale, loss: int) -> int:
         """Return the cost of a tree, given its :meth:`loss <optree.measure.Measure.loss>` in units."""
         penalised = tree.n_splits if self.penalty == "split" else tree.n_leaves
-        return loss * scale.error + penalised * scale.penalty
+        charged = sum(scale.charges_of(feature.source for feature in tree.split_features)) if scale.charges else 0
+        return loss * scale.error + penalised * scale.penalty + charged
 
     def broken(self, tree, problem: Problem) -> dict[str, int]:
         """Return the constraints that a tree breaks, with the tree's values; a tree without splits breaks none."""

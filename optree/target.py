@@ -90,10 +90,9 @@ class Weighted(NamedTuple):
     weight: np.ndarray  # int64[m], and its weight
     certain: np.ndarray  # int64[K], the loss of each given class on top, under any prediction; it may be negative
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Return whether each row stays one row of positive weight."""
-        return np.array_equal(self.given, np.arange(len(self.certain)))
+    def keeps_rows(self, y: np.ndarray) -> bool:
+        """Return whether each row of some classes stays one row of positive weight."""
+        return bool((np.bincount(self.given, minlength=len(self.certain))[np.unique(y)] == 1).all())
 
     @property
     def parts_rows(self) -> bool:
@@ -202,13 +201,20 @@ class Grid:
     def of(cls, y: np.ndarray, weights: np.ndarray) -> Grid:
         """Return the grid of numbers float64[n] with whole weights int64[n], one of them positive."""
         known = y[weights > 0]
-        start, span, total = float(known.min()), float(np.ptp(known)), float(weights.sum())
+        start, most, total = float(known.min()), float(known.max()), float(weights.sum())
+        span = most - start
+        if not np.isfinite(span * total):
+            raise OptreeError(
+                f"y: numbers from {start:g} to {most:g} with a total weight of {total:g} are not accepted; give "
+                "numbers whose range times this weight is below 1.8e308"
+            )
         y = np.where(weights > 0, y, start)
         if span == 0:
             return cls(np.zeros(len(y), np.int64), weights, start, 1.0, True)
         maximum = min(2.0**_BITS, np.sqrt(_ROOM / total)) - 1
         for digits in range(7):
-            near = np.rint(y * 10.0**digits)
+            with np.errstate(over="ignore"):
+                near = np.rint(y * 10.0**digits)
             if np.abs(near).max() < 2**53 and (near / 10.0**digits == y).all():
                 whole = (near - near.min()).astype(np.int64)
                 common = int(np.gcd.reduce(whole))

@@ -154,6 +154,11 @@ class Tree:
         """Return the numbers of the features that the tree splits, in rising order."""
         return sorted(set(self.feature.tolist()) - {LEAF})
 
+    @property
+    def split_features(self) -> list[Feature]:
+        """Return the feature of each split."""
+        return [self.features[feature] for feature in self.feature.tolist() if feature != LEAF]
+
     def renumber(self, numbers: Mapping[int, int], features: Sequence[Feature]) -> Tree:
         """Return the tree over other features, which ``numbers`` gives for each feature that the tree splits."""
         feature = [LEAF if number == LEAF else numbers[number] for number in self.feature.tolist()]

@@ -103,9 +103,8 @@ class Column:
         """Return the features of this column."""
         if self.form == "thresholds" and not self.has_missing:
             texts = [self._text(operand) for _, operand in self.tests(drop)]
-            return [
-                Feature(f"{self.name} <= {text}", (f"{self.name} > {text}", f"{self.name} <= {text}")) for text in texts
-            ]
+            pairs = [(f"{self.name} > {text}", f"{self.name} <= {text}") for text in texts]
+            return [Feature(below, (above, below), self.name) for above, below in pairs]
         if self.form == "thresholds":
             return [self._feature(test, [], []) for test in self.tests(drop)]
         texts = [self._text(part) for part in self.parts] if self.is_numeric else list(self.parts)
@@ -115,7 +114,7 @@ class Column:
             conditions = [conditions[0], *inner, f"{self.name} > {texts[-1]}"]
         if self.is_whole:
             labels = (*conditions, *[f"{self.name} is missing"] * self.has_missing)
-            return [Feature(self.name, labels)] * (len(labels) > 1)
+            return [Feature(self.name, labels, self.name)] * (len(labels) > 1)
         return [self._feature(test, texts, conditions) for test in self.tests(drop)]
 
     def _text(self, number: float) -> str:
@@ -126,7 +125,8 @@ class Column:
         """Return the binary feature of a test."""
         (kind, operand), known = test, (f"{self.name} is missing", f"{self.name} is not missing")
         if math.isinf(operand):
-            return Feature(known[1], known) if test == NOT_MISSING else Feature(known[0], known[::-1])
+            name, labels = (known[1], known) if test == NOT_MISSING else (known[0], known[::-1])
+            return Feature(name, labels, self.name)
         if self.form == "thresholds":
             yes, no = (f"{self.name} {relation} {self._text(operand)}" for relation in ("<=", ">"))
         else:
@@ -135,7 +135,7 @@ class Column:
         if self.has_missing:
             joins = kind in (EQUAL_OR_MISSING, BELOW_OR_MISSING)
             yes, no = yes + " or missing" * joins, no + " or missing" * (not joins)
-        return Feature(yes, (no, yes))
+        return Feature(yes, (no, yes), self.name)
 
     def read(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
         """Return the values of rows for :meth:`tests`, array[n]: numbers for thresholds, else positions."""

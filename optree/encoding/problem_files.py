@@ -37,7 +37,7 @@ def save_problem(problem: Problem, path: str | Path, **notes) -> None:
         names |= {"encoder": columns.numbers.to_dict(), "texts": texts}
     else:
         arrays["codes"] = columns.codes
-        names["features"] = [[feature.name, feature.labels] for feature in columns.features]
+        names["features"] = [[feature.name, feature.labels, feature.column] for feature in columns.features]
     np.savez_compressed(file := BytesIO(), **arrays, names=np.frombuffer(json.dumps(names).encode(), np.uint8))
     write_whole(path, file.getvalue())
 
@@ -94,4 +94,6 @@ def _read_table(arrays: dict[str, np.ndarray], names: dict) -> Columns:
 
 
 def _read_codes(arrays: dict[str, np.ndarray], names: dict) -> Columns:
-    return CodedColumns(arrays["codes"], [Feature(name, tuple(labels)) for name, labels in names["features"]])
+    return CodedColumns(
+        arrays["codes"], [Feature(name, tuple(labels), *own) for name, labels, *own in names["features"]]
+    )

@@ -54,6 +54,12 @@ class SparseEncoder(Encoder):
         return np.repeat(multiway, self._width)
 
     @property
+    def numeric_names(self) -> list[str]:
+        """Return the names of the columns of :meth:`numeric_columns`."""
+        pairs = zip(self.columns_, self._width, strict=True)
+        return [column.name for column, width in pairs for _ in range(width)] or [self.names_[0]]
+
+    @property
     def n_category_thresholds(self) -> int | None:
         """Return the number of thresholds of :meth:`numeric_columns`, if no column has numbers, else None."""
         if any(column.is_numeric for column in self.columns_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -137,6 +138,25 @@ class TableColumns(Columns):
         """Return the rows with the features of other columns of the same table; each code is computed on access."""
         found = TableColumns(self.X, lambda: columns.encoder)
         found.__dict__["codes"] = columns.encoder.read(self.X)  # a score reads one code for each row and level
+        return found
+
+    @property
+    def table_names(self) -> list[str]:
+        """Return the names of all columns of the table."""
+        return (self.numbers if self.has_numbers else self.encoder).names_
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns of :meth:`as_numbers`."""
+        return self.numbers.numeric_names if self.has_numbers else self._given_codes.names
+
+    @property
+    def apart(self) -> TableColumns:
+        """Return the columns whose numbers are of one column of the table each."""
+        if self.has_numbers:
+            return self
+        found = copy(self)
+        found.__dict__["_given_codes"] = self._given_codes.apart
         return found
 
     def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:

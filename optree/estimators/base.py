@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from optree.budget import Clock
 from optree.drawing import views
 from optree.encoding.coded_rows import CodedRows
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import seed_of
 from optree.estimators.pictures import TreePictures
@@ -93,8 +94,27 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Return the solver of a problem."""
         return solvers.get(self._solver)
 
+    def _charged(self, objective: Objective, problem: Problem) -> Objective:
+        """Return the objective with the costs of splits of the table's columns, if there are any."""
+        given = getattr(self, "feature_costs", None)
+        if given is None:
+            return objective
+        names = problem.columns.table_names
+        if not isinstance(given, Mapping):
+            given = list(given)
+            if len(given) != len(names):
+                raise OptreeError(
+                    f"feature_costs: {len(given)} costs are not accepted; give one for each of {len(names)} columns"
+                )
+            given = dict(zip(names, given, strict=True))
+        given = {str(name): cost for name, cost in given.items()}
+        for name in given.keys() - set(names):
+            raise choice("feature_costs", name, names)
+        return objective.with_feature_costs(given)
+
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
+        objective = self._charged(objective, problem)
         seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
         solver = self._searcher(problem)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())

@@ -75,6 +75,12 @@ _TEXTS = {
             has the errors of the best two groups of two classes. Higher in a tree, the order of the categories by the
             share of a class, which gives the best two groups of one split, is not exact.
     """,
+    "feature_costs": """
+        feature_costs : mapping of str to float or str, array-like of shape (n_features,) or None, default=None
+            The cost of each split of a column on top of ``regularization``, >= 0 and in its units: by the names of
+            columns (``x0``, ``x1``, ... for an array), or one for each column. Splits of other columns cost
+            ``regularization`` alone.
+    """,
     "lookahead": """
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
@@ -26,17 +27,52 @@ from optree.tree import Tree
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseTrees(TreeEstimator):
-    """The common base of estimators of sparse trees for all kinds of target: their parameters, and the encoding."""
+    """The common base of estimators of sparse trees for all kinds of target: their parameters, and binary splits."""
 
     penalty: str = "split"
     max_depth: int | None = None
     max_splits: int | None = None
     min_samples_leaf: int = 1
     max_thresholds: int | None = None
-    one_vs_rest: str | bool | Sequence[str] = "auto"
 
     _solver = "optree"
     _copies = 5
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
+        return replace(super()._encoding, numeric="numbers" if self.max_thresholds is None else "thresholds")
+
+
+class LambdaPaths:
+    """Estimators that find all optimal trees along lambda."""
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, Self]]:
+        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits are for the whole search.
+
+        Returns
+        -------
+        list of (float, estimator)
+            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
+            falling lambda. The tree is optimal down to the next tree's lambda.
+        """
+        clock, base = self._budget.start(), clone(self)
+        problem, unit = base._problem(X, y, sample_weight, clock=clock)
+        path = lambda_path(problem, self._charged(self._objective(), problem), clock, self._log)
+        base.compile_seconds_ = clock.compile_seconds()
+        return base._along(path, problem, unit)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiwayTrees(SparseTrees):
+    """The common base of estimators of sparse trees that split a column into all its categories."""
+
+    one_vs_rest: str | bool | Sequence[str] = "auto"
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -57,7 +93,7 @@ class SparseTrees(TreeEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTrees(SparseTrees, TreeClassifier):
+class OptimalTrees(MultiwayTrees, TreeClassifier):
     """The common base of classifiers by the engine: their common parameters."""
 
     class_weight: dict | str | None = None
@@ -66,7 +102,7 @@ class OptimalTrees(SparseTrees, TreeClassifier):
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeClassifier(OptimalTrees):
+class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
     """Optimal sparse trees with binary and multiway splits, by the engine.
 
     Minimises the share of misclassified rows, or the loss that ``costs`` define, plus ``regularization`` for each split
@@ -80,6 +116,7 @@ class OptimalTreeClassifier(OptimalTrees):
         Lambda in [0, 1], the accuracy that a split (or leaf) must gain. A float is read as its shortest decimal, a
         string as written.
     {optimal}
+    {feature_costs}
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
     monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
@@ -110,6 +147,7 @@ class OptimalTreeClassifier(OptimalTrees):
 
     regularization: float | str = 0.01
     _: KW_ONLY
+    feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
     monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
 
@@ -141,23 +179,7 @@ class OptimalTreeClassifier(OptimalTrees):
         self._refuse_monotone("prove")
         return super().prove(*given, **named)
 
-    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
-        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`. The limits are for the whole search.
-
-        Returns
-        -------
-        list of (float, OptimalTreeClassifier)
-            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
-            falling lambda. The tree is optimal down to the next tree's lambda.
-        """
+    @wraps(LambdaPaths.lambda_path)
+    def lambda_path(self, *given, **named):
         self._refuse_monotone("lambda_path")
-        clock, base = self._budget.start(), clone(self)
-        problem, unit = base._problem(X, y, sample_weight, clock=clock)
-        path = lambda_path(problem, self._objective(), clock, self._log)
-        base.compile_seconds_ = clock.compile_seconds()
-        return base._along(path, problem, unit)
+        return super().lambda_path(*given, **named)

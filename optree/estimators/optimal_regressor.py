@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from optree.actions import AbsoluteErrors
-from optree.encoding import EncodingSpec
 from optree.errors import choice
 from optree.estimators.docstrings import documented
+from optree.estimators.optimal import LambdaPaths, SparseTrees
 from optree.estimators.tree_regressor import TreeRegressor
 from optree.target import Target
 
@@ -18,7 +19,7 @@ _LEVELS, _PARTS = (8, 48), 2**19  # of absolute errors: the limits on levels, an
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeRegressor(TreeRegressor):
+class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     """Optimal sparse regression trees over all thresholds of numbers, with a proof.
 
     Minimises the squared or absolute error, as a share of that of a leaf, plus ``regularization`` for each split.
@@ -32,6 +33,8 @@ class OptimalTreeRegressor(TreeRegressor):
         rows. A float is read as its shortest decimal, a string as written.
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
         The loss. Leaves predict means, or for absolute errors medians.
+    penalty : {"split", "leaf"}, default="split"
+        Whether lambda is paid for each split or each leaf. The trees are the same, since every split is binary.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
     max_splits : int or None, default=None
@@ -40,6 +43,7 @@ class OptimalTreeRegressor(TreeRegressor):
         The minimum number of rows in a leaf, whatever their weights.
     max_thresholds : int or None, default=None
         {max_thresholds}
+    {feature_costs}
     iteration_limit : int or None, default=None
         Evaluations of up to 32 splits with all stumps below them.
     {common}
@@ -79,18 +83,7 @@ class OptimalTreeRegressor(TreeRegressor):
     regularization: float | str = 0.01
     _: KW_ONLY
     criterion: str = "squared_error"
-    max_depth: int | None = None
-    max_splits: int | None = None
-    min_samples_leaf: int = 1
-    max_thresholds: int | None = None
-
-    _solver = "optree"
-    _copies = 5
-
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding."""
-        return replace(super()._encoding, numeric="numbers" if self.max_thresholds is None else "thresholds")
+    feature_costs: Mapping[str, float | str] | Sequence | None = None
 
     def _target(self, y: np.ndarray) -> Target:
         """Return the target of the criterion."""

@@ -32,6 +32,10 @@ def _is_column(value) -> bool:
     return isinstance(value, (str, np.bool_, bool, Integral))
 
 
+def _are_costs(value) -> bool:
+    return value is None or (isinstance(value, Iterable) and not isinstance(value, (str, bytes)))
+
+
 NAMES = {"encoding: categorical": "categorical_features:", "encoding: one-hot": "one_vs_rest:"}
 """The parameters in place of internal names in errors; see :func:`optree.errors.renamed`."""
 _FLAG = (_is_truth, "True or False")
@@ -39,6 +43,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bounds": _FLAG,
     "categorical_features": (_is_columns, "'from_dtype', a mask, or a list of names"),
     "collapse": _FLAG,
+    "feature_costs": (_are_costs, "None, costs >= 0 by the names of columns, or one for each column"),
     "fewest_splits": _FLAG,
     "guess_lower_bound": _FLAG,
     "guess_thresholds": _FLAG,

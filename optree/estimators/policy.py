@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -11,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from optree.actions import Actions, whole_regrets
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
-from optree.estimators.optimal import SparseTrees
+from optree.estimators.optimal import MultiwayTrees
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalPolicyTree(SparseTrees):
+class OptimalPolicyTree(MultiwayTrees):
     """Optimal sparse trees whose leaves choose an action, by the engine.
 
     Each row has a cost for each action: the prices of treatments, the costs of wrong predictions, or the negative
@@ -44,6 +45,7 @@ class OptimalPolicyTree(SparseTrees):
         Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
     one_vs_rest : "auto", bool or sequence of str, default="auto"
         The categorical columns that are split one category against the rest, as in ``OptimalTreeClassifier``.
+    {feature_costs}
     {common}
 
     Attributes
@@ -97,8 +99,7 @@ class OptimalPolicyTree(SparseTrees):
 
     regularization: float | str = 0.01
     _: KW_ONLY
-
-    _solver = "optree"
+    feature_costs: Mapping[str, float | str] | Sequence | None = None
 
     @documented
     def fit(self, X, costs, sample_weight=None):
@@ -136,16 +137,15 @@ class OptimalPolicyTree(SparseTrees):
         """Return the regrets of the actions."""
         regrets, units, exact = whole_regrets(y)
         self.resolution_ = 0.0 if exact else float(1 / units)
-        self._ideal = y.min(axis=1)
-        return Actions(regrets, tuple(map(str, self.actions_)), unit=units)
+        return Actions(regrets, tuple(map(str, self.actions_)), unit=units, least=y.min(axis=1))
 
     def _keep_result(self, result, problem, unit) -> None:
         """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
         super()._keep_result(result, problem, unit)
-        ideal = float(unit) * float(problem.weights @ self.__dict__.pop("_ideal"))
-        self.cost_, self.lower_bound_ = float(self.cost_) + ideal, float(self.lower_bound_) + ideal
+        least = float(unit) * problem.target.least_cost(problem.weights)
+        self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
         self.trace_ = tuple(
-            point._replace(cost=point.cost + ideal, lower_bound=point.lower_bound + ideal) for point in self.trace_
+            point._replace(cost=point.cost + least, lower_bound=point.lower_bound + least) for point in self.trace_
         )
 
     def predict(self, X):

@@ -60,6 +60,8 @@ class Provable:
             raise OptreeError(
                 f"prove: the objective {objective.measure.name} has no proofs; accuracy has, with any costs"
             )
+        if getattr(self, "feature_costs", None) is not None:
+            raise OptreeError("prove: feature_costs have no proofs; leave them out")
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         columns = problem.columns

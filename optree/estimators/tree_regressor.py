@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from sklearn.base import RegressorMixin
 
+from optree.arrays import as_float
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
@@ -46,7 +47,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
 
     def _finish(self, problem: Problem) -> Self:
         """Set the attributes that only numbers have."""
-        self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
+        self.cost_, self.lower_bound_ = as_float(self.cost_), as_float(self.lower_bound_)
         self.resolution_ = problem.target.resolution(problem)
         return self
 

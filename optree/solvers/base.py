@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from optree.arrays import as_float
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
 from optree.errors import OptreeError, choice
@@ -127,7 +128,7 @@ class Declaration:
         None for a solver that minimises the loss alone.
     constraints : tuple of str, default ()
         The constraints that it obeys: "max_depth", "max_splits", "min_samples_leaf". "costs" stands for problems with
-        costs.
+        costs, "feature_costs" for columns whose splits cost more than others.
     needs : tuple of str, default ()
         The constraints that must be set.
     measures : tuple of str, default ("accuracy",)
@@ -178,19 +179,20 @@ class Declaration:
         measures = (*self.measures, *(ADDITIVE if "costs" in self.constraints else ()))
         if objective.measure.name not in measures:
             raise choice(f"solver {self.name}: measure", str(objective.measure), dict.fromkeys(measures))
+        where = "" if objective.measure.additive else f" with the measure {objective.measure}"
         if self.penalties and objective.penalty not in self.penalties:
             raise choice(f"solver {self.name}: penalty", objective.penalty, self.penalties)
         if objective.regularization and not self.penalties:
             raise OptreeError(
                 f"solver {self.name}: regularization = {objective.regularization} is not accepted; give 0"
             )
+        if objective.feature_costs and not ("feature_costs" in self.constraints and objective.measure.additive):
+            raise OptreeError(f"solver {self.name}: feature_costs are not accepted{where}; leave them out")
         for name in self.needs:
             if getattr(objective, name) is None:
                 raise OptreeError(f"solver {self.name}: {name} = None is not accepted; give a whole number >= 0")
         for name, value in objective.constraints.items():
-            accepted, measure = name in self.constraints, objective.measure
-            if not accepted or not measure.additive:
-                where = "" if measure.additive else f" with the measure {measure}"
+            if name not in self.constraints or not objective.measure.additive:
                 raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted{where}; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
@@ -313,7 +315,9 @@ class Solver(Declaration):
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
         target = problem.target
-        trace = Trace(clock, log, float(1 / scale.row), target.whole_loss(problem), scale.error * target.surplus)
+        trace = Trace(
+            clock, log, as_float(1 / Fraction(scale.row)), target.whole_loss(problem), scale.error * target.surplus
+        )
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)

@@ -21,6 +21,11 @@ of which may be 0 with the lower bound 0.
 **Proof**: a concave function is on or above its chords. Costs are not negative.
 **Used in** `Envelope.lower`, for searches that begin with a lower bound.
 
+**Whole penalties.** The search for values counts penalties in whole units, so it searches no penalty between two of
+them. A meeting point between p and p + 1 is searched at p + 1, then at p. If another tree is optimal at p, it is taken
+for optimal from the meeting point of both lines down. Between p and p + 1 a third tree may cost less than both, by less
+than a unit for each split: a rounded penalty has no tree there.
+
 Complexity: about two searches for each tree of the envelope. Source: Eisner, Severance, "Mathematical techniques for
 efficient record segmentation in large shared databases", JACM 1976, for the meeting points.
 """
@@ -30,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
 _STEP = 2.0  # the greatest ratio of two penalties that are searched one after another
@@ -74,6 +80,11 @@ class Envelope:
         ``known``, unless there is none. It raises an exception at a limit, or :class:`Learned`, or else without
         ``to_the_end`` :class:`Unfinished`. ``lower`` is a lower bound on all costs.
 
+    highest : Fraction
+        The greatest penalty.
+    whole : bool
+        Whether the search counts penalties in whole units.
+
     Attributes
     ----------
     corners : list of (Fraction, Line)
@@ -82,8 +93,14 @@ class Envelope:
         The penalty down to which the corners are proven; the greatest one if there are none.
     """
 
-    def __init__(self, known: list[Line], search: Callable[[Fraction, Line, Fraction, bool], None], highest: Fraction):
-        self.known, self._search, self.reached = known, search, highest
+    def __init__(
+        self,
+        known: list[Line],
+        search: Callable[[Fraction, Line, Fraction, bool], None],
+        highest: Fraction,
+        whole: bool = False,
+    ):
+        self.known, self._search, self.reached, self._whole = known, search, highest, whole
         self.corners: list[tuple[Fraction, Line]] = []
         self._proven: dict[Fraction, Fraction] = {}
 
@@ -117,7 +134,7 @@ class Envelope:
             if self.reached < negligible:
                 self.reached = lowest
                 return
-            penalty = max(lowest, *self._meetings(line), _rounded(float(self.reached) / step))
+            penalty = self._next(lowest, max(self._meetings(line), default=lowest), step)
             to_the_end = step <= _LEAST_STEP
             try:
                 best = self.optimum(penalty, to_the_end)
@@ -127,7 +144,11 @@ class Envelope:
                 step = max(_LEAST_STEP, min(step, float(self.reached / penalty)) ** 0.5)
                 continue
             step = step if to_the_end else min(_STEP, step**1.5)
-            if best.cost(penalty) == line.cost(penalty):
+            if self._whole and self.reached - penalty <= 1 and best.paid > line.paid:
+                meeting = Fraction(line.loss - best.loss, best.paid - line.paid)
+                line, self.reached = best, penalty
+                self.corners.append((meeting, line))
+            elif best.cost(penalty) == line.cost(penalty):
                 self.reached = penalty
                 if best.paid > line.paid and penalty > lowest:
                     line = best
@@ -136,6 +157,13 @@ class Envelope:
                     self.corners.append((penalty, line))
                 touched = (at for at, cost in self._proven.items() if at < penalty and line.cost(at) == cost)
                 self.reached = min(touched, default=penalty)
+
+    def _next(self, lowest: Fraction, meeting: Fraction, step: float) -> Fraction:
+        """Return the next penalty to be searched, given the next meeting point of a known tree."""
+        if not self._whole:
+            return max(lowest, meeting, _rounded(float(self.reached) / step))
+        above = min(ceil(meeting), self.reached - 1)
+        return Fraction(max(lowest, above, int(self.reached / Fraction(step))))
 
     def _meetings(self, line: Line) -> Iterator[Fraction]:
         """Yield the penalties below which a known tree is better than the given one."""

@@ -61,15 +61,31 @@ def _purity(counts, without, at, x_log_x):
 
 @kernel
 def rate_column(
-    words, feature, multiway, slot, bits, weight, total, size, least, another, x_log_x, work, zeros, purity, best, split
+    words,
+    feature,
+    multiway,
+    slot,
+    bits,
+    weight,
+    total,
+    size,
+    least,
+    another,
+    x_log_x,
+    work,
+    charge,
+    zeros,
+    purity,
+    best,
+    split,
 ):
     """Rate the splits of a column for every node; update the purity ``best`` and the ``split`` of each node.
 
     words : uint64[n], as in `Rows.packed`; slot : int64[n], ``node << bits | label``, -1 for a row of a leaf; weight :
     int64[n], or empty if all are one; total : int64[m, K], the weight of each class; size : int64[m], rows; least :
-    rows of a leaf; another : charge for each child after the second; work : int64[3, n], scratch; zeros :
-    int64[2, m, K]; purity : float64[m], zeros; best : float64[m]; split : int64[m, 3], see `Level`. Ties: the
-    first split.
+    rows of a leaf; another : charge for each child after the second; work : int64[3, n], scratch; charge : of the
+    column, in rows; zeros : int64[2, m, K]; purity : float64[m], zeros; best : float64[m]; split : int64[m, 3], see
+    `Level`. Ties: the first split.
     """
     m, classes = total.shape
     before, seen, ways, label_bits = work[0], work[1], work[2], (1 << bits) - 1
@@ -92,7 +108,7 @@ def rate_column(
                     seen[at] = 0
                 ways[at] += 1
             elif seen[at] >= least and size[at] - seen[at] >= least:
-                value = _purity(left, nothing, at, x_log_x) + _purity(total, left, at, x_log_x)
+                value = _purity(left, nothing, at, x_log_x) + _purity(total, left, at, x_log_x) - charge
                 if value > best[at]:
                     best[at] = value
                     split[at, 0], split[at, 1], split[at, 2] = feature, before[at], rank
@@ -102,7 +118,7 @@ def rate_column(
     if multiway:
         for at in range(m):
             if ways[at] > 1 and seen[at] >= least:
-                value = purity[at] + _purity(left, nothing, at, x_log_x) - another * (ways[at] - 2)
+                value = purity[at] + _purity(left, nothing, at, x_log_x) - another * (ways[at] - 2) - charge
                 if value > best[at]:
                     best[at] = value
                     split[at, 0], split[at, 1], split[at, 2] = feature, ways[at], -1
@@ -137,13 +153,21 @@ class Greedy:
     """A grower of trees over some rows, by Gini impurity or by entropy.
 
     least : rows in a leaf; closed : the greatest errors of a node that stays a leaf; another : see the module's text;
-    stop : whether to end, asked before each column.
+    stop : whether to end, asked before each column; error : cost of an error, in units of the columns' charges.
     """
 
     def __init__(
-        self, rows: Rows, by_entropy: bool, least: int, closed: int, another: float, stop: Callable[[], object]
+        self,
+        rows: Rows,
+        by_entropy: bool,
+        least: int,
+        closed: int,
+        another: float,
+        stop: Callable[[], object],
+        error: int = 1,
     ):
         self.rows, self._least, self._closed, self._another, self._stop = rows, least, closed, float(another), stop
+        self._error = error
         self._weight = rows.weight if (rows.weight != 1).any() else np.empty(0, np.int64)
         whole = np.arange(min(rows.total + 1, _TABLE) if by_entropy else 0, dtype=np.float64)
         self._x_log_x = whole * np.log(np.maximum(whole, 1.0))
@@ -191,7 +215,8 @@ class Greedy:
                 first = _first(one)
                 if first[-1]:
                     grown = self.grow(depth - len(levels) - 1, self._send(slot, one, first)[0])
-                    cost = _cost(Level(errors, rank, one, first), _costs(grown, scale, per_leaf), scale, per_leaf)
+                    rest = scale, per_leaf, self.rows.charge
+                    cost = _cost(Level(errors, rank, one, first), _costs(grown, *rest), *rest)
                     better = cost < lowest
                     lowest, chosen[better] = np.minimum(cost, lowest), one[better]
             levels.append(Level(errors, rank, chosen, _first(chosen)))
@@ -214,8 +239,11 @@ class Greedy:
         """Rate the splits of a column; see `rate_column`."""
         rows = self.rows
         data = slot, self._bits, self._weight, total, size, self._least, self._another, self._x_log_x, self._work
+        charge = rows.charge[feature] / self._error
         zeros = np.zeros((2, *total.shape), np.int64), np.zeros(len(total))
-        rate_column(rows.packed[feature], feature, bool(rows.sample.is_multiway[feature]), *data, *zeros, best, split)
+        rate_column(
+            rows.packed[feature], feature, bool(rows.sample.is_multiway[feature]), *data, charge, *zeros, best, split
+        )
 
     def _send(self, slot: np.ndarray, split: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each row on the next level, and the categories of the nodes."""
@@ -231,18 +259,18 @@ def _first(split: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], children.cumsum()])
 
 
-def _cost(level: Level, below: np.ndarray, scale: Scale, per_leaf: bool) -> np.ndarray:
+def _cost(level: Level, below: np.ndarray, scale: Scale, per_leaf: bool, charge: np.ndarray) -> np.ndarray:
     """Return the cost of each pruned node of a level, given the costs of the children."""
     sums, children = np.concatenate([[0], below.cumsum()]), np.diff(level.first)
     paid = np.maximum(children - 1, 1) if per_leaf else 1
-    split = paid * scale.penalty + sums[level.first[1:]] - sums[level.first[:-1]]
+    split = paid * scale.penalty + charge[level.split[:, 0]] + sums[level.first[1:]] - sums[level.first[:-1]]
     leaf = scale.error * level.errors
     return np.where(children > 0, np.minimum(split, leaf), leaf)
 
 
-def _costs(levels: list[Level], scale: Scale, per_leaf: bool) -> np.ndarray:
+def _costs(levels: list[Level], scale: Scale, per_leaf: bool, charge: np.ndarray) -> np.ndarray:
     """Return the costs of the pruned trees of the nodes of the first level."""
     below = np.zeros(0, np.int64)
     for level in reversed(levels):
-        below = _cost(level, below, scale, per_leaf)
+        below = _cost(level, below, scale, per_leaf, charge)
     return below

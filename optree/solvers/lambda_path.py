@@ -16,6 +16,7 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
+from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace, require_iterations
@@ -101,10 +102,12 @@ class _NumbersSearch:
 
     def __init__(self, task: Task, name: str, least: Fraction):
         from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
+        from optree.solvers.all_thresholds.value_rows import ValueRows
 
         self.task, self._route, self._least, self._iterations = task, name, least, 0
         self.name = name  # of the last search
-        self.rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+        kind = ValueRows if task.problem.target.kind == "values" else Rows
+        self.rows = kind.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
         self.per_leaf, self._has_started = int(task.objective.penalty == "leaf"), False
         self.known = [Line(self.rows.leaf(np.arange(len(self.rows.label))), self.per_leaf, lambda: None)]
 
@@ -180,7 +183,8 @@ def _search_of(task: Task, switches: dict[str, bool], least: Fraction):
     """Return the searches of the route that the solver takes at the least lambda."""
     try:
         task.clock.check()
-        name = route_of_engine(task, switches).search
+        has_values = task.problem.target.kind == "values"
+        name = SPARSE_THRESHOLDS if has_values else route_of_engine(task, switches).search
         if name in (ALL_THRESHOLDS, SPARSE_THRESHOLDS):
             return _NumbersSearch(task, name, least)
         return _CodedSearch(task, switches)
@@ -201,7 +205,10 @@ def lambda_path(
     it. ``log`` takes a line of text for each tree. ``switches`` are parameters of the engine.
     """
     solver = get(ENGINE)
+    if objective.feature_costs:
+        raise OptreeError("lambda_path: feature_costs are not accepted; leave them out")
     solver.check_objective(objective)
+    given, problem = problem, solver.searched(problem, objective)
     solver.check_problem(problem)
     switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
 
@@ -211,7 +218,8 @@ def lambda_path(
 
     scale = replace(objective, regularization=Fraction(1)).scale(problem)
     highest = Fraction(scale.penalty, scale.error)
-    lowest = objective.regularization * highest
+    whole = problem.target.kind == "values"
+    lowest = Fraction(objective.scale(problem).penalty) if whole else objective.regularization * highest
     costed, trace = objective.measure.with_costs(problem), Trace(clock)
     task = Task(costed, objective, scale, clock, trace, route=Route(ENGINE, ""))
     search = _search_of(task, switches, lowest)
@@ -230,7 +238,7 @@ def lambda_path(
             line, what = best_line(search.known, penalty), "splits" if objective.penalty == "split" else "leaves"
             log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {line.paid} {what} are optimal")
 
-    envelope = Envelope(search.known, find, highest)
+    envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))
     require_iterations(status, search.counters)
     seconds, reached = clock.searched(), envelope.reached
@@ -240,7 +248,10 @@ def lambda_path(
         for (penalty, line), low in zip(corners, ends, strict=False):
             tree, columns = search.read(line)
             paid = tree.n_splits if objective.penalty == "split" else tree.n_leaves
-            loss = tree.loss(costed.over(columns))
+            loss = costed.target.training_loss(tree, costed.over(columns)) - costed.target.surplus
+            if problem is not given:
+                columns = given.columns if columns is problem.columns else given.columns.like(columns)
+                tree = tree.refit(given.over(columns))
             yield Stretch(tree, low / highest, penalty / highest, loss, paid, columns)
 
     proven = tuple(stretches(envelope.corners, reached))

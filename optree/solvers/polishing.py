@@ -78,7 +78,7 @@ class TreeReader(Reader):
         if min(map(len, sides)) < self.least:
             return leaf
         below = [self._fitted(side, child, limit) for side, child in zip(sides, children, strict=True)]
-        return prune(leaf[0].cost, below, paid * self.scale.penalty, limit, make)
+        return prune(leaf[0].cost, below, paid * self.scale.penalty + int(self.rows.charge[tree.feature]), limit, make)
 
     def predict(self, tree: Tree, members: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the classes that a tree, whose leaves are labelled by ``members``, predicts for ``others``."""
@@ -159,7 +159,7 @@ class Polishing:
         found, counts = np.empty(3, np.int64), np.empty((2, rows.classes), np.int64)
         data = rows.packed, rows.binary, rows.sample.is_multiway, right_is_better, rows.given_weight
         self.work -= len(rows.binary) * len(rows.label)
-        if best_stump(*data, 1, 1, 0, counts, found) < 0:
+        if best_stump(*data, 1, reader.scale.error, 0, rows.charge, counts, found) == -INFINITE:
             return now
         is_left = (right_is_better >= 0) & (reader.rank(int(found[0])) <= found[1])
         share = np.bincount(right_is_better[is_left], rows.weight[is_left], 2)

@@ -6,6 +6,7 @@ A call names a solver. For some problems another exact search is faster:
 - for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
 - for ``optree`` and columns of numbers with many thresholds, ``allthresholds`` or ``sparsethresholds``, which may
   leave the rest to ``allthresholds`` after the best tree of two levels;
+- for ``optree`` and splits of columns with costs of their own, ``sparsethresholds``;
 - for ``optree`` and a target of values, ``sparsethresholds``, or ``murtree`` with a small depth limit and binary
   columns.
 
@@ -18,6 +19,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from optree.errors import OptreeError
 
 if TYPE_CHECKING:
     from optree.objective import Objective
@@ -48,6 +51,8 @@ class Route(NamedTuple):
 
 def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     """Return the search of a call of the solver ``optree``."""
+    if task.objective.feature_costs:
+        return _route_of_charges(task)
     if task.problem.target.kind == "values":
         return _route_of_values(task)
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
@@ -61,6 +66,16 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     if parameters["few_rows"] and _may_leave_out_rows(task):
         return Route(ROW_GENERATION, f"{len(task.problem.groups.rows)} different rows >= {_MIN_GROUPS}")
     return Route(ENGINE, "all rows, best first")
+
+
+def _route_of_charges(task: Task) -> Route:
+    """Return the search for columns whose splits have costs of their own; raise OptreeError without one."""
+    if task.problem.target.kind != "values" and not _has_weights(task):
+        raise OptreeError(
+            "solver optree: feature_costs are not accepted with min_samples_leaf > 1 and costs that part rows; leave "
+            "one of them out"
+        )
+    return Route(SPARSE_THRESHOLDS, "splits of some columns have costs of their own")
 
 
 def _route_of_values(task: Task) -> Route:
@@ -141,7 +156,7 @@ def _has_weights(task: Task) -> bool:
     """
     problem = task.problem
     weighted = problem.target.as_weights()
-    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows):
+    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows(problem.y)):
         return False
     total = float(np.bincount(problem.y, problem.weights, len(problem.classes))[weighted.given] @ weighted.weight)
     return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST

@@ -31,7 +31,8 @@ def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tupl
     """
     problem, objective = task.problem, task.objective
     coded = whole or not problem.columns.has_numbers
-    if objective.measure != ACCURACY or problem.costs is not None or (problem.target.kind == "values" and coded):
+    is_other = objective.measure != ACCURACY or problem.costs is not None
+    if is_other or (coded and (problem.target.kind == "values" or objective.feature_costs)):
         return None
     return problem.view((sampled_tree, objective, ordered, coded), lambda: _sample(task, ordered, whole))
 
@@ -55,7 +56,9 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
     else:
         data = part.codes, part.y, len(part.classes), part.weights
         rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
-    _, found, _ = next(carts(rows, objective, objective.scale(part), Budget().start()), (None, None, None))
+    scale = objective.scale(part)
+    rows = rows.charged(scale, part.columns)
+    _, found, _ = next(carts(rows, objective, scale, Budget().start()), (None, None, None))
     if found is None:
         return None
     if has_numbers:
@@ -83,6 +86,6 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
             return feature, [split.left, split.right], (np.arange(values) > (ends.low + ends.high) / 2).astype(int)
 
         tree = Tree.grow(problem.over(columns), choose, found)
-    if not has_values:  # else it is pruned on the sample
+    if not (has_values or objective.feature_costs):  # else it is pruned on the sample
         tree = task.prune(tree)
     return None if tree.n_splits == 0 or objective.broken(tree, problem.over(columns)) else (tree, columns)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from math import isqrt
+from math import ceil, isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -104,7 +104,7 @@ def carts(
     the levels that are grown are the tree.
     """
     for name, grown in _carts(rows, objective, scale, clock, candidates):
-        best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits)
+        best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits, rows.charge)
         yield name, best.tree, best.cost
 
 
@@ -121,7 +121,7 @@ def _carts(
         if clock.limit(0):
             return
         limits = objective.min_samples_leaf, scale.penalty // scale.error, another
-        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0))
+        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0), scale.error)
         if candidates:
             most = max(2, min(candidates, _AHEAD_CELLS // rows.packed.size))
             yield name.replace("CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
@@ -176,6 +176,9 @@ def heuristic_lines(
     ``least`` is in units of errors. The last item of each triple is a function that reads the tree. Limits are as for
     :func:`heuristics`. The trees of ``greedy.py`` are grown once, and pruned for a series of penalties.
     """
+    if rows.values is not None:
+        yield from _lines_of_values(rows, objective, least, clock)
+        return
     per_leaf, scale = objective.penalty == "leaf", Scale(least.denominator, least.numerator, least.denominator)
     limit = 2**_LICKETY_DEPTH if objective.max_splits is None else objective.max_splits
     for option in _lickety(rows, objective, scale, clock, limit):
@@ -185,7 +188,7 @@ def heuristic_lines(
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)
-            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits), penalty * _RATIO
+            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits, rows.charge), penalty * _RATIO
             paid = penalties(best.tree, per_leaf)
             found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
         for paid, (errors, tree) in found.items():
@@ -197,6 +200,22 @@ def heuristic_lines(
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
                 read = Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
                 yield errors, splits, partial(read.tree, path, at)
+
+
+def _lines_of_values(
+    rows: Rows, objective: Objective, least: Fraction, clock: Clock
+) -> Iterator[tuple[int, int, Callable[[], Grown]]]:
+    """Yield the lines of :func:`heuristic_lines` for a target of values; penalties are whole units."""
+    members = {name: one for name, one in (GREEDY | QUICK | WIDE).items() if one[0] == "gini"}
+    most, first = rows.leaf(np.arange(len(rows.label))), max(1, int(least))
+    for _, path in _paths(rows, objective, first / rows.fine, clock, members):
+        penalty, found = first, {}
+        while penalty < most and not clock.limit(0):
+            tree, cost = Reader(rows, Scale(1, penalty, 1)).best(path, objective.max_splits)
+            paid = penalties(tree, False)
+            found[paid], penalty = (cost - paid * penalty, tree), ceil(penalty * _RATIO)
+        for paid, (loss, tree) in found.items():
+            yield loss, paid, lambda tree=tree: tree
 
 
 def _paths(
@@ -302,7 +321,7 @@ def prune(leaf: int, children: list[list[Option]], penalty: int, limit: int | No
     return found if limit is not None else found[-1:]
 
 
-def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None) -> Option:
+def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None, charge: np.ndarray) -> Option:
     """Return the pruned subtree of least cost of a CART."""
     below: list[list[Option]] = []
     for level, after in zip(grown[::-1], [None, *grown[:0:-1]], strict=True):
@@ -317,7 +336,7 @@ def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None)
             if high < 0:
                 make = partial(_multiway, feature, tuple(after.rank[inside].tolist()))
                 paid = low - 1 if per_leaf else 1
-            own.append(prune(leaf, below[inside], paid * scale.penalty, limit, make))
+            own.append(prune(leaf, below[inside], paid * scale.penalty + int(charge[feature]), limit, make))
         below = own
     return below[0][-1]
 
@@ -393,4 +412,5 @@ class Reader:
             for child, side in zip(children, (is_left, ~is_left), strict=True)
         )
         ends = int(rank[is_left].max()), int(rank[~is_left].min())
-        return prune(leaf, [left, right], self.scale.penalty, limit, partial(Split, feature, *ends))
+        penalty = self.scale.penalty + int(self.rows.charge[feature])
+        return prune(leaf, [left, right], penalty, limit, partial(Split, feature, *ends))

@@ -60,7 +60,7 @@ def test_a_solver_declares_itself(solver):
     assert solver.iteration
     assert set(solver.features) <= {"binary", "multiway", "numeric"}
     assert set(solver.penalties) <= set(PENALTIES)
-    assert set(solver.constraints) <= {*LIMITS, "costs"}
+    assert set(solver.constraints) <= {*LIMITS, "costs", "feature_costs"}
     assert set(solver.needs) <= set(solver.constraints)
     assert set(solver.measures) <= set(MEASURES)
     assert all(isinstance(parameter.default, parameter.type) for parameter in solver.parameters.values())
@@ -90,6 +90,8 @@ def test_undeclared_objectives_are_refused(solver):
         refuses(solver, wanted=replace(objective(solver), regularization=Objective.of("0.1").regularization))
     for name in set(LIMITS).difference(solver.constraints):
         refuses(solver, wanted=objective(solver, **{name: LIMITS[name]}), words=[f"{name} = {LIMITS[name]}"])
+    if "feature_costs" not in solver.constraints:
+        refuses(solver, wanted=objective(solver, feature_costs={"x0": "0.1"}), words=["feature_costs"])
     for name in solver.needs:
         refuses(solver, wanted=replace(objective(solver), **{name: None}), words=[f"{name} = None"])
     for name in set(MEASURES).difference(measures(solver)):

@@ -42,18 +42,19 @@ def random_table(random):
     return X, y, np.ones(n, np.int64) if random.rand() < 0.5 else random.randint(1, 6, n)
 
 
-def lowest_cost(X, grid, penalty, levels, splits, least):
+def lowest_cost(X, grid, penalty, levels, splits, least, charge=None):
     """Return the lowest cost of a tree in units of the grid, by brute force over all trees."""
+    charge = np.zeros(X.shape[1], int) if charge is None else charge
     sums = grid.weights * (grid.whole - grid.centre)
 
     def splits_of(members):
-        """Yield the two sides of each split of some rows."""
+        """Yield the charge and the two sides of each split of some rows."""
         rows = [row for row in range(len(X)) if members >> row & 1]
-        for column in X.T:
+        for column, own in zip(X.T, charge.tolist(), strict=True):
             values = sorted(set(column[rows]))
             groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
             for k in range(1, len(values)):
-                yield sum(groups[:k]), sum(groups[k:])
+                yield own, sum(groups[:k]), sum(groups[k:])
 
     @cache
     def best(members, levels, splits):
@@ -61,11 +62,12 @@ def lowest_cost(X, grid, penalty, levels, splits, least):
         rows = [row for row in range(len(X)) if members >> row & 1]
         weight, total = float(grid.weights[rows].sum()), float(sums[rows].sum())
         found = -int(np.floor(total * total / weight * (grid.fine * (1 - 2.0**-51))))
-        for left, right in splits_of(members) if levels and splits != 0 else ():
+        for price, left, right in splits_of(members) if levels and splits != 0 else ():
             if min(left.bit_count(), right.bit_count()) >= least:
                 for own in range(1 if splits is None else splits):
                     rest = (None, None) if splits is None else (own, splits - 1 - own)
-                    found = min(found, penalty + best(left, levels - 1, rest[0]) + best(right, levels - 1, rest[1]))
+                    below = best(left, levels - 1, rest[0]) + best(right, levels - 1, rest[1])
+                    found = min(found, penalty + price + below)
         return found
 
     return grid.squares + best((1 << len(X)) - 1, levels, splits)
@@ -80,7 +82,11 @@ def recount(rows, tree, penalty, members, least):
     assert min(map(len, groups)) >= least
     pairs = zip(tree.children, groups, strict=True)
     left, right = (recount(rows, child, penalty, group, least) for child, group in pairs)
-    return penalty + left[0] + right[0], 1 + left[1] + right[1], 1 + max(left[2], right[2])
+    return (
+        penalty + int(rows.charge[tree.feature]) + left[0] + right[0],
+        1 + left[1] + right[1],
+        1 + max(left[2], right[2]),
+    )
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -97,12 +103,17 @@ def test_the_optimum_of_random_tables(part, monkeypatch):
         least, grid = int(random.choice([1, 1, 2, 3])), Grid.of(y, weights)
         limits = {"max_depth": depth, "max_splits": splits, "min_samples_leaf": least}
         scale = Scale(1, round(share * grid.of_a_leaf), grid.unit)
-        rows, bounds = ValueRows(X, grid, least), []
+        rows, bounds, given = ValueRows(X, grid, least), [], scale
+        if part < 3 and random.rand() < 0.6:
+            most = int(random.choice([1, 10, 100, 300]) * grid.of_a_leaf / 100)
+            rows.charge = random.randint(0, 1 + most, X.shape[1]) * random.choice([1, 1, 0], X.shape[1])
+        charge = rows.charge
+        rows, scale = rows.above_cheapest(scale, False)
         objective = Objective(regularization=share, **limits)
         note = partial(lambda bounds, *interval: bounds.append(interval), bounds)
         search = SparseSearch(rows, scale, objective, Budget().start(), note)
         assert search.run() == "optimal"
-        expected = lowest_cost(X, grid, scale.penalty, len(X) if depth is None else depth, splits, least)
+        expected = lowest_cost(X, grid, given.penalty, len(X) if depth is None else depth, splits, least, charge)
         is_exact_fit = not scale.penalty and search.cost <= rows.noise  # rounding decides among trees without errors
         assert 0 <= search.cost + rows.certain - expected <= (rows.noise if is_exact_fit else 0)
         assert search.lower == search.cost
@@ -121,6 +132,16 @@ def test_a_stump_with_few_rows_does_not_bound_other_nodes():
     search = SparseSearch(rows, Scale(1, penalty, 1), objective, Budget().start(), lambda cost, lower: None)
     search.run()
     assert search.cost + rows.certain == lowest_cost(X, Grid.of(y, weights), penalty, len(X), None, 2)
+
+
+def test_equal_rows_of_different_numbers_share_a_bin():
+    """With a minimum of rows in a leaf, the bound of runs once parted equal rows, and was above the optimum."""
+    X, y, weights = random_table(np.random.RandomState(2308))
+    grid, rows = Grid.of(y, weights), ValueRows(X, Grid.of(y, weights), 3)
+    scale, everything = Scale(1, round(Fraction(15, 97) * grid.of_a_leaf), grid.unit), np.arange(len(y))
+    stump, split = rows.stump(everything, scale, 3)
+    assert split
+    assert rows.least(scale.penalty) <= stump
 
 
 def test_costs_are_monotone_and_rise_by_the_weight_of_a_row_at_most():
@@ -254,3 +275,44 @@ def test_what_is_refused():
         solvers.get("branches").solve(problem, Objective.of("0.1"))
     with refused("regularization: 2 is not accepted"):
         OptimalTreeRegressor(2).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_the_path_along_lambda_has_the_trees_of_fits(criterion):
+    for seed in seeds(12, 1):
+        random = np.random.RandomState(seed)
+        X, y, weights = random_table(random)
+        limits = {
+            "max_depth": [None, 2, 3][seed % 3],
+            "max_splits": [None, 3][seed % 2],
+            "min_samples_leaf": 1 + seed % 2,
+        }
+        own = limits | {"criterion": criterion, "penalty": ["split", "leaf"][seed // 2 % 2]}
+        path = OptimalTreeRegressor("0.03", **own).lambda_path(X, y, weights)
+        ends = [highest for highest, _ in path] + [0.03]
+        assert ends == sorted(set(ends), reverse=True)
+        assert ends[0] == 1
+        for (highest, model), lowest in zip(path, ends[1:], strict=True):
+            paid = model.tree_.n_splits if own["penalty"] == "split" else model.tree_.n_leaves
+            for share in (highest, (highest * lowest) ** 0.5, lowest):
+                fit = OptimalTreeRegressor(share, **own).fit(X, y, weights)
+                assert model.objective_ + (highest - share) * paid == pytest.approx(fit.objective_, abs=1e-9)
+
+
+def test_a_penalty_per_leaf_is_an_offset_for_values():
+    X, y, _ = random_table(np.random.RandomState(5))
+    split, leaf = (OptimalTreeRegressor("0.05", penalty=penalty).fit(X, y) for penalty in ("split", "leaf"))
+    assert leaf.objective_ == pytest.approx(split.objective_ - 0.05)
+    assert leaf.export_text() == split.export_text()
+    assert leaf.status_ == split.status_ == "optimal"
+
+
+def test_great_numbers_are_solved_or_refused_in_one_line():
+    X, y = np.arange(12.0)[:, None], np.arange(12) // 4 * 2.0
+    small = OptimalTreeRegressor().fit(X, y)
+    for factor in (1e200, 1e305, 1e-300):
+        great = OptimalTreeRegressor().fit(X, y * factor)
+        assert great.objective_ == pytest.approx(small.objective_)
+        assert great.predict(X) / factor == pytest.approx(y)
+    with refused("y: numbers from 0 to 4e+307 with a total weight of 12 are not accepted"):
+        OptimalTreeRegressor().fit(X, y * 1e307)

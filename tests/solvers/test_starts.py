@@ -254,14 +254,15 @@ def test_a_cart_that_looks_ahead_costs_no_more_than_the_cart():
         rows, per_leaf, by_entropy = Rows(X, y, classes, weights, 1, is_multiway), bool(seed % 2), seed % 3 == 0
         scale = Scale(2, seed % 5, 1)
         greedy = Greedy(rows, by_entropy, 1, 0, 0.0, lambda: None)
-        plain = starts._pruned(greedy.grow(9), scale, per_leaf, None)
+        plain = starts._pruned(greedy.grow(9), scale, per_leaf, None, rows.charge)
         costs = [
-            starts._pruned(greedy.look_ahead(9, scale, per_leaf, k), scale, per_leaf, None).cost for k in (1, 2, 9)
+            starts._pruned(greedy.look_ahead(9, scale, per_leaf, k), scale, per_leaf, None, rows.charge).cost
+            for k in (1, 2, 9)
         ]
         assert max(costs) <= plain.cost
         everyone, grown = (
             np.arange(len(rows.label)),
-            starts._pruned(greedy.look_ahead(9, scale, per_leaf, 9), scale, per_leaf, None),
+            starts._pruned(greedy.look_ahead(9, scale, per_leaf, 9), scale, per_leaf, None, rows.charge),
         )
         assert cost_of(rows, everyone, grown.tree, scale, per_leaf) == grown.cost
         better += costs[-1] < plain.cost
@@ -314,12 +315,15 @@ def test_pruning_of_multiway_splits_is_exact():
             Scale(2, seed % 5, 1),
         )
         levels, per_leaf = Greedy(rows, False, 1, 0, 0.0, lambda: None).grow(4), bool(seed % 2)
-        everyone, grown = np.arange(len(rows.label)), starts._pruned(levels, Scale(1, -1000, 1), False, None).tree
+        everyone, grown = (
+            np.arange(len(rows.label)),
+            starts._pruned(levels, Scale(1, -1000, 1), False, None, rows.charge).tree,
+        )
         if len(every := prunings(grown)) > 3000:
             continue
         costs = [(splits, cost_of(rows, everyone, tree, scale, per_leaf)) for splits, tree in every]
         for limit in (*range(6), None):
-            best = starts._pruned(levels, scale, per_leaf, limit)
+            best = starts._pruned(levels, scale, per_leaf, limit, rows.charge)
             assert best.cost == min(cost for splits, cost in costs if limit is None or splits <= limit), seed
             assert limit is None or best.splits <= limit
             assert cost_of(rows, everyone, best.tree, scale, per_leaf) == best.cost

@@ -47,6 +47,9 @@ def draw(solver: Solver, seed: int) -> tuple[Problem, Objective]:
     for name in CONSTRAINTS if measure in ADDITIVE else ():
         if name in solver.needs or (name in solver.constraints and random.randint(2)):
             fields[name] = int(random.randint(CONSTRAINTS[name].minimum, 4))
+    may_cost = "feature_costs" in solver.constraints and measure in ADDITIVE and problem.costs is None
+    if may_cost and random.randint(2):
+        fields["feature_costs"] = {f"x{j}": random.choice(["0", "0.05", "0.3", "9"]).item() for j in range(3)}
     decimal = random.choice(["0.02", "0.05", "0.1", "0.125", "0.25"]).item()
     return problem, Objective.of(decimal if solver.penalties else 0, **fields)
 

@@ -292,3 +292,36 @@ def test_the_binary_features_of_numbers_are_those_of_all_thresholds():
     kept, coded = runs.encoded("iris", "numbers")[0], runs.encoded("iris", "all-thresholds")[0]
     np.testing.assert_array_equal(kept.codes, coded.codes)
     assert kept.features == coded.features
+
+
+@pytest.mark.parametrize("seed", seeds(10, 2))
+def test_records_count_the_costs_of_features(tmp_path, seed):
+    """The cost is recomputed from the names of the tree's features; solvers over numbers and over codes agree."""
+    random = np.random.RandomState(seed)
+    X, y = table(random, random.randint(20, 40), missing=seed % 2)
+    asked = {"datasets": ["own"], "regularization": ["0.02"], "splits": ["1"], "max_depth": [2]}
+    asked |= {"feature_costs": [{"b b": "0.03", "text": "1/9", "constant": "0.5"}]}
+    config = merged_configuration(ROOT, "config.yaml")
+    algorithms = ["exhaustive", "optree", "sparsethresholds"]
+    runs = plan_runs(config | {"experiments": [asked | {"algorithms": algorithms}]}, ["own"])
+    path = own_file(tmp_path, X, y, config["encodings"][runs[0].encoding])[2]
+    made = [solve(*load_problem(path), run) for run in runs]
+    assert {one["status"] for one in made} == {"optimal"}
+    assert [one["objective"] for one in made] == pytest.approx([made[0]["objective"]] * 3)
+    for one in made:
+        tree, costs = Tree.from_dict(one["tree"]), {"b b": 0.03, "text": 1 / 9}
+        paid = 0.02 * tree.n_splits
+        for feature in tree.split_features:
+            paid += next((cost for name, cost in costs.items() if feature.name.startswith(name)), 0)
+        assert one["objective"] == pytest.approx(one["train"]["accuracy"] - paid)
+    shown = summary(frame(made))
+    assert any("splits of columns cost more by" in note for note in shown.notes)
+    wrong = plan_runs(
+        config | {"experiments": [asked | {"algorithms": ["optree"], "feature_costs": [{"z": "1"}]}]}, ["own"]
+    )
+    with refused(
+        "own/numbers: feature_costs: 'z' is not known; accepted: a, b b, constant, text" if not seed % 2 else "'z'"
+    ):
+        solve(*load_problem(path), wrong[0])
+    with refused("solver murtree: feature_costs are not accepted"):
+        plan_runs(config | {"experiments": [asked | {"algorithms": ["murtree"], "encodings": ["onehot"]}]}, ["own"])

@@ -59,7 +59,7 @@ def _names(table: pd.DataFrame, along_depths: bool = False) -> pd.Series:
     With ``along_depths``, runs of an algorithm that differ only in their depth limits form one line.
     """
     names, group = table["algorithm"], [*_PANEL, "algorithm"]
-    for key, prefix in {"penalty": "per ", "measure": "", "max_depth": "depth "}.items():
+    for key, prefix in {"penalty": "per ", "measure": "", "feature_costs": "costs ", "max_depth": "depth "}.items():
         several = table.groupby(group)[key].transform("nunique", dropna=False) > 1
         if along_depths and key == "max_depth":
             several &= table.groupby([*group, key], dropna=False)["lambda"].transform("nunique") > 1

@@ -32,7 +32,7 @@ def picture_numbers(runs: pd.DataFrame) -> pd.Series:
     beyond :data:`MAX_PICTURES` are omitted.
     """
     drawn = runs[runs["tree"].notna() & (runs["status"].eq(CERTIFIED) | _representative(runs))]
-    keys = ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "split"]
+    keys = ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "feature_costs", "split"]
     drawn = drawn.assign(seeded=drawn["split"].ne(FULL)).sort_values(
         keys, ascending=[key != "lambda" for key in keys], na_position="first", kind="stable"
     )
@@ -140,6 +140,8 @@ def _problem_line(runs: pd.DataFrame) -> str:
     """Return a line on a problem: its settings, and the algorithms that returned the tree, proofs first."""
     one = runs.iloc[0]
     text = f"{one['encoding']}, lambda {one['regularization']} per {one['penalty']}"
+    if one["feature_costs"]:
+        text += f", feature costs {one['feature_costs']}"
     if one["measure"] != "accuracy":
         text += f", {one['measure']}"
     for name, constraint in CONSTRAINTS.items():

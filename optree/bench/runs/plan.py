@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
@@ -12,12 +13,12 @@ from optree.bench.models import estimators, trials
 from optree.bench.peers.declaration import Peer
 from optree.bench.runs.encode import NUMBERS, parse_encoding
 from optree.bench.runs.folds import FULL, fold_kind
-from optree.bench.runs.record import COMPARED, Run
+from optree.bench.runs.record import COMPARED, Run, objective_of
 from optree.budget import Budget
 from optree.datasets.table import KEEP_MISSING
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
-from optree.objective import CONSTRAINTS, Objective
+from optree.objective import CONSTRAINTS
 from optree.solvers.base import Declaration
 
 
@@ -119,7 +120,7 @@ def _search_runs(
             f"{limits['iterations']} is not accepted; give null"
         )
     for objective in _objectives(experiment):
-        algorithm.declaration.check_objective(Objective.of(**objective))
+        algorithm.declaration.check_objective(objective_of(objective))
         for dataset, encoding, fold in product(experiment["datasets"], names, experiment["splits"]):
             rows = {"dataset": dataset, "encoding": encoding, "split": str(fold)}
             yield Run(**rows, limits=limits, depth_of=algorithm.depth_of, **common, **objective)
@@ -177,9 +178,10 @@ def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, encodings: 
 def _objectives(experiment: Mapping) -> Iterator[dict]:
     """Yield the objectives of an experiment, as fields of a run."""
     constraints = {name: [constraint.unset] for name, constraint in CONSTRAINTS.items()}
-    defaults = {"penalty": ["split"], **constraints, "measure": ["accuracy"]}
+    defaults = {"penalty": ["split"], **constraints, "measure": ["accuracy"], "feature_costs": [{}]}
     for values in product(experiment["regularization"], *(experiment.get(key, defaults[key]) for key in defaults)):
-        yield dict(zip(("regularization", *defaults), (str(values[0]), *values[1:]), strict=True))
+        costs = json.dumps(values[-1], sort_keys=True) if values[-1] else ""
+        yield dict(zip(("regularization", *defaults), (str(values[0]), *values[1:-1], costs), strict=True))
 
 
 def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm, encodings: Mapping) -> None:

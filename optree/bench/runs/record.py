@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import prod
 from pathlib import Path
@@ -34,6 +35,11 @@ _LIMITS = {
 def _key(schema: dict, compared: bool = False) -> dict:
     """Return the metadata of a field of :class:`Run`: its JSON schema, and whether compared runs share its value."""
     return {"schema": schema, "compared": compared}
+
+
+def objective_of(fields: Mapping[str, Any]) -> Objective:
+    """Return the objective of some fields of a :class:`Run`."""
+    return Objective.of(**fields | {"feature_costs": json.loads(fields["feature_costs"] or "{}")})
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,8 @@ class Run(Constraints):
     regularization: str | None = field(default=None, metadata=_key(_TEXT_OR_NULL, True))
     penalty: str = field(default="split", metadata=_key({"enum": list(PENALTIES)}, True))
     measure: str = field(default="accuracy", metadata=_key(_TEXT, True))  # the loss, as written; see optree.measure
+    # costs of splits by the names of columns, as the text of a JSON object; empty without costs
+    feature_costs: str = field(default="", metadata=_key(_TEXT, True))
     split: str = field(default=FULL, metadata=_key(_FOLD, True))  # the fold
     test_size: str = field(default="0.2", metadata=_key(_TEXT, True))  # share of rows that a seed holds out, a decimal
     parameters: dict[str, Any] = field(default_factory=dict, metadata=_key(_OBJECT))  # the solver's own
@@ -97,7 +105,8 @@ class Run(Constraints):
     def objective(self, max_depth: int | None) -> Objective:
         """Return the objective with this depth limit, which may be another than ``self.max_depth``."""
         limits = {name: getattr(self, name) for name in CONSTRAINTS} | {"max_depth": max_depth}
-        return Objective.of(self.regularization, self.penalty, measure=self.measure, **limits)
+        fields = {name: getattr(self, name) for name in ("regularization", "penalty", "measure", "feature_costs")}
+        return objective_of(fields | limits)
 
     def to_json(self) -> str:
         return json.dumps(vars(self), sort_keys=True)

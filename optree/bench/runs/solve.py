@@ -35,7 +35,7 @@ from optree.bench.system.numba_cache import compilation_lock
 from optree.bench.system.process_limits import call_function
 from optree.budget import Budget, peak_rss_mib
 from optree.compilation import COMPILATION
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Result
@@ -115,6 +115,10 @@ def solve(
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
     problem = solver.readable(problem)
+    known = {*problem.columns.table_names, *notes["data"]["constant"]}
+    for name, _ in objective.feature_costs:
+        if name not in known:
+            raise choice(f"{run.dataset}/{run.encoding}: feature_costs", name, sorted(known))
     train, _ = train_and_test(problem, run)
     warm_up_seconds = _warm_up(solver, train, objective, run)
     loaded = {"python": platform.python_version(), "versions": environment.versions()}

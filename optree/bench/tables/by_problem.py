@@ -52,7 +52,7 @@ def problems(runs: pd.DataFrame, reference: str) -> Table:
             text[f"{name}: MiB"] = "" if run is None else number(0)(run["peak_rss_mib"])
         rows.append(row)
         texts.append(text)
-    shown = drop_constant(pd.DataFrame(texts), ["penalty", *CONSTRAINTS, "measure", "split"])
+    shown = drop_constant(pd.DataFrame(texts), ["penalty", *CONSTRAINTS, "measure", "feature_costs", "split"])
     empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
     notes = (
         "objective = objective of the best tree of any algorithm, scored by the workflow. At least one algorithm "

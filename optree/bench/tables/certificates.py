@@ -13,7 +13,17 @@ from optree.objective import CONSTRAINTS
 
 # Runs that agree in these columns minimise the same objective over the same trees, except for their depth limits.
 _PROBLEM = [
-    *("dataset", "encoding", "cost_of_error", "cost_of_penalty", "penalty", "measure", "split", "test_size"),
+    *(
+        "dataset",
+        "encoding",
+        "cost_of_error",
+        "cost_of_penalty",
+        "penalty",
+        "measure",
+        "feature_costs",
+        "split",
+        "test_size",
+    ),
     *(name for name in CONSTRAINTS if name != "max_depth"),
 ]
 

@@ -13,7 +13,17 @@ from optree.bench.tables.summary import number, provenance
 from optree.objective import CONSTRAINTS
 
 # Runs that agree in these columns are runs on the same problem.
-PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
+PROBLEM = [
+    "dataset",
+    "encoding",
+    "regularization",
+    "lambda",
+    "penalty",
+    *CONSTRAINTS,
+    "measure",
+    "feature_costs",
+    "split",
+]
 CERTIFIED = "optimal"
 SLOWER_SECONDS = 0.01  # Smaller differences count as noise.
 FACTS = ["status", "objective", "search_seconds", "call_seconds", "iterations", "peak_rss_mib"]
@@ -30,6 +40,8 @@ def name_of(problem: pd.Series) -> str:
     parts = [problem["dataset"], problem["encoding"], problem["regularization"]]
     if problem["measure"] != "accuracy":
         parts.append(problem["measure"])
+    if problem["feature_costs"]:
+        parts.append(f"feature costs {problem['feature_costs']}")
     if problem["penalty"] != "split":
         parts.append(f"per {problem['penalty']}")
     for key, constraint in CONSTRAINTS.items():

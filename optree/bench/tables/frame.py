@@ -165,7 +165,18 @@ _REAL = (
     *("proof_write_seconds", "proof_check_seconds"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
-_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]
+_ORDER = [
+    "dataset",
+    "encoding",
+    "algorithm",
+    "lambda",
+    "penalty",
+    *CONSTRAINTS,
+    "measure",
+    "feature_costs",
+    "seed",
+    "split",
+]
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:

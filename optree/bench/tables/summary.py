@@ -26,7 +26,18 @@ STATUS = {
 _TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
 _MEASURED = ["host", "cpu", "cores", "system", "date", "versions", "solver", "code", "commit"]
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
-_GROUP = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
+_GROUP = [
+    "dataset",
+    "encoding",
+    "algorithm",
+    "regularization",
+    "lambda",
+    "penalty",
+    *CONSTRAINTS,
+    "measure",
+    "feature_costs",
+    "rows",
+]
 
 
 def count_statuses(statuses: pd.Series) -> str:
@@ -120,7 +131,9 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "lambda": table["regularization"],
             "penalty per": table["penalty"],
             **{title: table[name].map(limit) for name, title in _TITLES.items()},
-            **table[["measure", "rows", "status"]],
+            "measure": table["measure"],
+            "feature costs": table["feature_costs"],
+            **table[["rows", "status"]],
             "objective": table["objective"].map(number(5)),
             "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
             "accuracy": with_deviation(table, "accuracy_train"),
@@ -132,7 +145,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
         }
     )
     empty = [name for name in ("gap", "test accuracy") if not shown[name].any()]
-    return drop_constant(shown.drop(columns=empty), ["penalty per", *_TITLES.values(), "measure"])
+    return drop_constant(shown.drop(columns=empty), ["penalty per", *_TITLES.values(), "measure", "feature costs"])
 
 
 def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:
@@ -178,6 +191,8 @@ def _constant(table: pd.DataFrame) -> list[str]:
     texts |= {name: f"no {title}" if pd.isna(one[name]) else f"{title} {one[name]}" for name, title in _TITLES.items()}
     if one["measure"] != "accuracy":
         texts["measure"] = f"the measure is {one['measure']}"
+    if one["feature_costs"]:
+        texts["feature_costs"] = f"splits of columns cost more by {one['feature_costs']}"
     return [text for name, text in texts.items() if table[name].nunique(dropna=False) == 1]
 
 

@@ -59,7 +59,18 @@ def open_node(sample, rules, machine, level, start, size, side, budget, known, q
         feature = (first + place) % sample.features
         n_thresholds = machine.n_thresholds[level, side, feature]
         weights = weights_below(machine, level, feature)
-        enqueue(rules, known, queue, weights, feature, -1, n_thresholds, (np.int64(0), base), (base, np.int64(0)))
+        enqueue(
+            rules,
+            rules.penalty,
+            known,
+            queue,
+            weights,
+            feature,
+            -1,
+            n_thresholds,
+            (np.int64(0), base),
+            (base, np.int64(0)),
+        )
 
 
 @inner_function
@@ -84,7 +95,7 @@ def next_threshold(sample, rules, machine, level, known, queue, general):
             return False
         machine.current[level] = queue[at]
         weights = weights_below(machine, level, current["feature"])
-        low, high = trim(rules, known, current, weights)
+        low, high = trim(rules, rules.penalty, known, current, weights)
         if low <= high:
             break
     choose_evenly(weights, low, high, 1, chosen)
@@ -134,8 +145,8 @@ def close_threshold(sample, rules, machine, level, known, queue, tree):
                     tree[1 + side * splits + n, m] = machine.subtree[level, side, n, m]
     weights, here = weights_below(machine, level, feature), (low[0], low[1])
     first, last = (current["first_left"], current["first_right"]), (current["last_left"], current["last_right"])
-    enqueue(rules, known, queue, weights, feature, current["first"], threshold, first, here)
-    enqueue(rules, known, queue, weights, feature, threshold, current["last"], here, last)
+    enqueue(rules, rules.penalty, known, queue, weights, feature, current["first"], threshold, first, here)
+    enqueue(rules, rules.penalty, known, queue, weights, feature, threshold, current["last"], here, last)
     frame["phase"] = NEXT
 
 

@@ -31,7 +31,7 @@ def fill_lanes(rules, machine, level, known, queue, most):
         machine.interval[n] = queue[at]
         feature = machine.interval[n]["feature"]
         weights = weights_below(machine, level, feature)
-        low, high = trim(rules, known, machine.interval[n], weights)
+        low, high = trim(rules, machine.price[feature], known, machine.interval[n], weights)
         if low > high:
             continue
         machine.chosen[n] = used
@@ -103,28 +103,48 @@ def assign_column(machine, level, column, order, general, squares):
 @inner_function
 def find_stumps(sample, rules, machine, level, general, squares):
     """Compute the best stumps over all columns for each lane, into ``machine.best``."""
-    frame = machine.frame[level]
-    start, stop = frame["start"], frame["start"] + frame["size"]
-    mark = machine.mark[level][start:stop]
+    read_pairs(machine, level, squares)
+    forget_stumps(rules, machine, level, squares)
+    for feature in range(sample.features):
+        find_stumps_of_column(sample, rules, machine, level, feature, general, squares)
+
+
+@inner_function
+def read_pairs(machine, level, squares):
+    """Read the numbers of the node's rows into ``squares.pair``."""
     if squares is not None:
-        for row in range(frame["size"]):
+        start = machine.frame[level]["start"]
+        for row in range(machine.frame[level]["size"]):
             squares.pair[row, 0] = squares.weight[machine.row[level, start + row]]
             squares.pair[row, 1] = squares.total[machine.row[level, start + row]]
+
+
+@inner_function
+def forget_stumps(rules, machine, level, squares):
+    """Set the best trees of all lanes to leaves."""
+    if squares is not None:
         start_stumps(squares, machine.rows, machine.inside, machine.total[level], rules.penalty)
     else:
         for n in range(len(machine.best)):
             machine.best[n] = 0
-    for feature in range(sample.features):
-        if machine.n_thresholds[level, frame["side"], feature] and not sample.is_multiway[feature]:
-            column = column_of(machine, level, feature)
-            if squares is not None:
-                stumps_of_values(column, machine.bits, rules.min_rows, squares)
-            elif general is None:
-                stumps_of_two(column, machine.bits, mark, machine.rows, rules.min_rows, machine.best)
-            else:
-                label = machine.label[level][start:stop]
-                scratch = machine.counts, machine.sums, machine.best
-                stumps_of_many(column, machine.bits, mark, machine.rows, rules.min_rows, label, *scratch)
+
+
+@inner_function
+def find_stumps_of_column(sample, rules, machine, level, feature, general, squares):
+    """Update the best stumps of all lanes with the thresholds of a column, if the node has any."""
+    frame = machine.frame[level]
+    if sample.is_multiway[feature] or machine.n_thresholds[level, frame["side"], feature] == 0:
+        return
+    start, stop = frame["start"], frame["start"] + frame["size"]
+    mark, column = machine.mark[level][start:stop], column_of(machine, level, feature)
+    if squares is not None:
+        stumps_of_values(column, machine.bits, rules.min_rows, squares)
+    elif general is None:
+        stumps_of_two(column, machine.bits, mark, machine.rows, rules.min_rows, machine.best)
+    else:
+        label = machine.label[level][start:stop]
+        scratch = machine.counts, machine.sums, machine.best
+        stumps_of_many(column, machine.bits, mark, machine.rows, rules.min_rows, label, *scratch)
 
 
 @inner_function
@@ -180,10 +200,10 @@ def evaluate(sample, rules, machine, level, known, queue, tree, general):
                 known["limit"] = known["cost"] = cost + rest + rules.penalty
                 write_split(sample, machine, level, feature, machine.lane[PLACE, lane], tree[0])
             after, threshold = (left, right), machine.lane[THRESHOLD, lane]
-            enqueue(rules, known, queue, weights, feature, first, threshold, before, after)
+            enqueue(rules, rules.penalty, known, queue, weights, feature, first, threshold, before, after)
             first, before = threshold, after
         end = interval["last_left"], interval["last_right"]
-        enqueue(rules, known, queue, weights, feature, first, interval["last"], before, end)
+        enqueue(rules, rules.penalty, known, queue, weights, feature, first, interval["last"], before, end)
     return True
 
 

@@ -32,7 +32,7 @@ _LATER = 4  # times the iterations so far, before the heuristics that take longe
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
-def node_arrays(rows: Rows, levels: int, general: bool | None, min_rows: int) -> dict[str, np.ndarray]:
+def node_arrays(rows: Rows, penalty: int, levels: int, general: bool | None, min_rows: int) -> dict[str, np.ndarray]:
     """Return the arrays of `nodes.Machine` that every search has; untouched levels take no memory."""
     (p, n), kind, classes = rows.packed.shape, rows.kind, rows.channels
     return dict(
@@ -56,14 +56,15 @@ def node_arrays(rows: Rows, levels: int, general: bool | None, min_rows: int) ->
         best=np.zeros(8 * LANES, kind),
         counts=np.zeros(4 * LANES * classes if general else 0, kind),
         sums=np.empty((4 if min_rows > 1 else 2) * LANES * n if general else 0, kind),
+        price=penalty + rows.charge,
     )
 
 
-def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) -> Machine:
+def _new_machine(rows: Rows, penalty: int, depth: int, min_rows: int, general: bool | None) -> Machine:
     """Return the scratch memory for trees of a depth."""
     levels, splits = depth + 1, 2 ** max(0, depth - 1)
     return Machine(
-        **node_arrays(rows, levels, general, min_rows),
+        **node_arrays(rows, penalty, levels, general, min_rows),
         frame=np.zeros(levels, FRAME),
         current=np.zeros(levels, INTERVAL),
         low=np.zeros((levels, 2), np.int64),
@@ -205,7 +206,7 @@ class Search(AnytimeSearch):
         each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
         self.status = self.clock.limit(0, p * n * each / 2**20)
         if not self.status:
-            self._machines.append(_new_machine(self.rows, self.depth, self.min_rows, self.general))
+            self._machines.append(_new_machine(self.rows, self.scale.penalty, self.depth, self.min_rows, self.general))
         return self.status
 
     def _solve(self, depth: int, base: int, threads: int) -> int:
@@ -259,7 +260,7 @@ class Search(AnytimeSearch):
     def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
         """Share the thresholds of the root among threads; each stores its result and takes the next threshold."""
         for _ in range(threads - len(self._machines)):
-            self._machines.append(_new_machine(self.rows, self.depth, self.min_rows, self.general))
+            self._machines.append(_new_machine(self.rows, self.scale.penalty, self.depth, self.min_rows, self.general))
         for machine in self._machines[1:]:
             self._lay_out(machine, rules)
             machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]

@@ -49,17 +49,20 @@ def run_sparse(task: Task, seed: int) -> Outcome:
 
 def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
     """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
-    kind = ValueRows if task.problem.target.kind == "values" else Rows
-    whole = kind.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
-    rows, columns = without_light_splits(whole, task.objective, task.scale)
-    if rows is not whole:
-        task.problem.forget(whole)  # its columns are overwritten
+    kind, problem = ValueRows if task.problem.target.kind == "values" else Rows, task.problem
+    if task.scale.charges:
+        problem = problem.over(problem.columns.apart)
+    whole = kind.of(problem, task.objective.min_samples_leaf, task.clock.check)
+    charged = whole.charged(task.scale, problem.columns)
+    rows, columns = without_light_splits(charged, task.objective, task.scale)
+    if rows is not charged:
+        problem.forget(whole)  # its columns are overwritten
     task.clock.prepared()
     arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
     best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
-    tree, columns = whole.tree(task.problem, renumber(best, columns))
+    tree, columns = whole.tree(problem, renumber(best, columns))
     return Outcome(tree, *rest, columns=columns)
 
 
@@ -109,7 +112,9 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + certain, lower + certain)
 
-    found = new_search(name, rows, scale, objective, clock, note, may_leave)
+    found = new_search(
+        name, *rows.above_cheapest(scale, objective.penalty == "leaf"), objective, clock, note, may_leave
+    )
     if incumbent is not None:
         found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
@@ -139,7 +144,7 @@ SPARSE = Solver(
     paper=_PAPER,
     features=("binary", "multiway", "numeric"),
     targets=("classes", "values"),
-    constraints=("max_depth", "max_splits", "min_samples_leaf"),
+    constraints=("max_depth", "max_splits", "min_samples_leaf", "feature_costs"),
     exact=True,
     iteration=_ITERATION,
     run=run_sparse,

@@ -33,7 +33,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.all_thresholds.lanes import child_cost, find_stumps, write_split
+from optree.solvers.all_thresholds.lanes import (
+    child_cost,
+    find_stumps,
+    find_stumps_of_column,
+    forget_stumps,
+    read_pairs,
+    write_split,
+)
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, column_of, positions_of
 from optree.solvers.all_thresholds.rows import STUMP
@@ -150,9 +157,27 @@ def add_candidate(machine, level, interval, threshold):
 
 
 @inner_function
-def penalty_of(rules, ways):
-    """Return the penalty of a split with some children."""
-    return rules.penalty * (ways - 1) if rules.per_leaf else rules.penalty
+def penalty_of(rules, machine, feature, ways):
+    """Return the penalty of a split of a column with some children."""
+    return machine.price[feature] + (rules.penalty * (ways - 2) if rules.per_leaf else np.int64(0))
+
+
+@inner_function
+def find_charged_stumps(sample, rules, machine, level, general, squares):
+    """Compute the lowest cost of a leaf or binary stump of all lanes, into ``machine.charged``, column by column."""
+    machine.charged[:] = INFINITE
+    read_pairs(machine, level, squares)
+    for feature in range(-1, sample.features):  # first no column: leaves
+        charge = machine.price[feature] - rules.penalty if feature >= 0 else np.int64(0)
+        forget_stumps(rules, machine, level, squares)
+        if feature >= 0:
+            find_stumps_of_column(sample, rules, machine, level, feature, general, squares)
+        for limited in range(1 + (rules.min_rows > 1)):
+            for side in range(2):
+                for lane in range(LANES):
+                    cost = child_cost(rules, machine, level, lane, side, limited == 1, general, squares)
+                    if cost < INFINITE:
+                        machine.charged[limited, side, lane] = min(machine.charged[limited, side, lane], cost + charge)
 
 
 @inner_function
@@ -203,7 +228,9 @@ def find_multiway_stumps(rules, machine, level, general):
                     own = machine.inside[k, lane]
                     weight += machine.total[level, k] - own if side else own
                 if ways[side, lane] > 1:
-                    cost = rules.error * (weight - kept[side, lane]) + penalty_of(rules, ways[side, lane])
+                    cost = rules.error * (weight - kept[side, lane]) + penalty_of(
+                        rules, machine, feature, ways[side, lane]
+                    )
                     machine.way_cost[0, side, lane] = min(machine.way_cost[0, side, lane], cost)
                     if small[side, lane] == 0:
                         machine.way_cost[1, side, lane] = min(machine.way_cost[1, side, lane], cost)
@@ -212,7 +239,10 @@ def find_multiway_stumps(rules, machine, level, general):
 @inner_function
 def bound_lanes(sample, rules, machine, level, general, multiway, squares):
     """Compute the best stumps and the sure errors of all lanes."""
-    find_stumps(sample, rules, machine, level, general, squares)
+    if rules.has_charges:
+        find_charged_stumps(sample, rules, machine, level, general, squares)
+    else:
+        find_stumps(sample, rules, machine, level, general, squares)
     if multiway is not None:
         find_multiway_stumps(rules, machine, level, general)
     if rules.has_sure:
@@ -222,7 +252,10 @@ def bound_lanes(sample, rules, machine, level, general, multiway, squares):
 @inner_function
 def cost_of_one_split(rules, machine, level, lane, side, limited, general, multiway, squares):
     """Return the cost of the best tree of at most one split for one child of a lane; see ``child_cost``."""
-    cost = child_cost(rules, machine, level, lane, side, limited, general, squares)
+    if rules.has_charges:
+        cost = machine.charged[int(limited), side, lane]
+    else:
+        cost = child_cost(rules, machine, level, lane, side, limited, general, squares)
     if cost == INFINITE:
         return cost
     if multiway is not None:
@@ -264,9 +297,9 @@ def bound_child(rules, machine, level, lane, side, near, far, at, general, multi
 
 
 @inner_function
-def may_improve(rules, machine, level, at, child):
+def may_improve(machine, level, feature, at, child):
     """Return whether a better bound of a child may prune a binary split, whose bounds start at ``at``."""
-    cost, last = np.int64(rules.penalty), caps_of(machine, level) - 1
+    cost, last = machine.price[feature], caps_of(machine, level) - 1
     for other in range(2):
         cost += machine.low[level, at + other, last]
     return cost < machine.known[level]["limit"] and not machine.exact[level, at + child, last]
@@ -312,7 +345,7 @@ def is_open(sample, rules, machine, level, interval, threshold, place, ways, stu
     Its bounds are the next candidate's. Return whether it stays open. A limit on splits may turn stumps into leaves.
     """
     known, at, caps = machine.known[level], 2 * machine.frame[level]["candidates"], caps_of(machine, level)
-    penalty = penalty_of(rules, ways)
+    penalty = penalty_of(rules, machine, interval["feature"], ways)
     if caps > 1:
         stumps = penalty + plan_splits(machine, level, at, ways, np.int64(1))[0]
     write_node(sample, rules, machine, level, interval["feature"], place, ways, stumps)
@@ -336,7 +369,7 @@ def bound_multiway(sample, rules, machine, level, feature, general, multiway, sq
     """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
     frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
     column, ways = column_of(machine, level, feature), len(places) + 1
-    stumps = free = penalty_of(rules, ways)
+    stumps = free = penalty_of(rules, machine, feature, ways)
     has_rows, none = True, np.int64(0)
     forget_subtrees(machine, level, ways)
     for first in range(0, ways, LANES):
@@ -380,7 +413,7 @@ def bound_of(rules, machine, level, at):
     """Plan the splits of a candidate's children; return its lower bound, and whether the planned bounds are exact."""
     ways = ways_of(machine, level, at)
     cost, exact = plan_splits(machine, level, 2 * at, ways, caps_of(machine, level) - 1)
-    return penalty_of(rules, ways) + cost, exact
+    return penalty_of(rules, machine, machine.around[level, at]["feature"], ways) + cost, exact
 
 
 @inner_function

@@ -94,13 +94,14 @@ class Rules(NamedTuple):
     """Constants of a search for the lowest ``error`` * errors + ``penalty`` * splits."""
 
     error: int
-    penalty: int
+    penalty: int  # of a split of the cheapest columns, or of another leaf
     slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most
     most: int  # as in `intervals.Rules`
     unit: int  # of budgets: the penalty, or the cost of an error if the penalty is 0
     min_rows: int  # in a leaf
     top: int  # level of the root
     has_sure: bool  # whether any row is a sure error
+    has_charges: bool  # whether a split of some column costs more than the penalty
     per_leaf: bool  # whether a multiway split pays the penalty for each child after the first
     few_leaves: bool  # whether a tree has at most a leaf more than it pays penalties
     multiway: bool  # whether any column is split into all its categories
@@ -129,6 +130,7 @@ class Machine(NamedTuple):
     best: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
+    price: np.ndarray
     frame: np.ndarray  # FRAME[levels + 1], the last is above the root
     around: (
         np.ndarray
@@ -159,6 +161,9 @@ class Machine(NamedTuple):
     ways: np.ndarray  # int64[2, LANES], scratch: the number of children
     way_rows: np.ndarray  # int64[2, LANES], scratch: the rows of a child
     small_ways: np.ndarray  # int64[2, LANES], scratch: the number of children of fewer rows than a leaf must have
+    charged: (
+        np.ndarray
+    )  # int64[2, 2, LANES], as ``way_cost``: lowest cost of a leaf or binary stump, if columns have charges
     multiway: np.ndarray  # int64[columns], the columns that are split into all their categories
     share: np.ndarray  # int64[2, caps], scratch: the lowest cost of some children, and their bounds that are not exact
     choice: np.ndarray  # int64[children, caps], scratch: the cap of the last of them
@@ -219,6 +224,12 @@ def class_of(machine, level, row, general):
 
 
 @inner_function
+def is_light_side(rules, machine, feature, weight, leaf):
+    """Return whether a side of a split is light, from its weight and the cost of its leaf; see ``squares.py``."""
+    return not rules.multiway and worth(rules, weight) <= machine.price[feature] + min(rules.penalty, leaf)
+
+
+@inner_function
 def trim_ends(rules, machine, level, feature, small, general, squares):
     """Return the ends of the thresholds of a column that may be needed; see the module's text.
 
@@ -253,12 +264,14 @@ def trim_ends(rules, machine, level, feature, small, general, squares):
             done += 1
             if squares is not None:
                 leaf = cost_of(squares, classes)
-                is_light = not rules.multiway and worth(rules, seen) <= rules.penalty + min(rules.penalty, leaf)
+                is_light = is_light_side(rules, machine, feature, seen, leaf)
             else:
                 if general is None:
                     heaviest = (seen + abs(marks)) >> 1
                 leaf = rules.error * (seen - heaviest - sure)
-                is_light = heaviest <= light
+                is_light = heaviest <= light or (
+                    rules.has_charges and is_light_side(rules, machine, feature, seen, leaf)
+                )
             without += is_light
             is_leaf = small and leaf < rules.penalty
             with_leaf += is_leaf
@@ -273,7 +286,8 @@ def add_interval(rules, machine, level, feature, first, last, lower, end):
     weight = machine.frame[level]["weight"]
     below, above = worth(rules, weights[first + 1]), worth(rules, weight - weights[last + 1])
     before, after = (np.int64(0), max(np.int64(0), lower - below)), (max(np.int64(0), lower - above), np.int64(0))
-    enqueue(rules, known, queue, weights, feature, first, last, before, after, end)
+    price = machine.price[feature]
+    enqueue(rules, price, known, queue, weights, feature, first, last, before, after, end)
 
 
 @inner_function

@@ -98,7 +98,7 @@ class SparseSearch(AnytimeSearch):
         levels, top = deepest + 1, deepest
         low = np.zeros((levels, max(2 * LANES, children), caps), np.int64)
         self._machine = Machine(
-            **node_arrays(rows, levels, self.general, self.min_rows),
+            **node_arrays(rows, penalty, levels, self.general, self.min_rows),
             frame=np.zeros(levels + 1, FRAME),
             around=np.zeros((levels, LANES), INTERVAL),
             threshold=np.zeros((levels, LANES), np.int64),
@@ -120,6 +120,7 @@ class SparseSearch(AnytimeSearch):
             class_weight=np.zeros(rows.channels, np.int64),
             way_counts=np.zeros((rows.channels, LANES), np.int64),
             way_cost=np.zeros((2, 2, LANES), np.int64),
+            charged=np.zeros((2, 2, LANES), np.int64),
             **{name: np.zeros((2, LANES), np.int64) for name in ("way_kept", "ways", "way_rows", "small_ways")},
             multiway=multiway,
             share=np.zeros((2, caps), np.int64),
@@ -155,7 +156,7 @@ class SparseSearch(AnytimeSearch):
             )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
         costs = self.scale.error, penalty, slope, int(INFINITE) // slope, self._unit
-        self._rules = Rules(*costs, self.min_rows, top, self._sure > 0, *kinds)
+        self._rules = Rules(*costs, self.min_rows, top, self._sure > 0, bool(rows.charge.any()), *kinds)
         return None
 
     def _solve(self) -> None:
@@ -168,7 +169,7 @@ class SparseSearch(AnytimeSearch):
             self.end += self.iterations
         rules, known = self._rules, self._machine.known[self._rules.top]
         cost, has_values = self.cost - self._sure, self.squares is not None
-        may_leave = self.may_leave and not (self.rows.has_parts or has_values)
+        may_leave = self.may_leave and not (self.rows.has_parts or has_values or rules.has_charges)
         if may_leave and is_for_limited_depth(self.objective, rules.multiway, cost, rules.penalty):
             self._leave(min(self._sure + int(known["lower"]), self.cost))
         else:

@@ -33,10 +33,13 @@ greatest or the least s / w.
 
 **Light sides**
 
-*Statement.* A split into L and R is not needed if d(R) <= A + min(A, leaf cost of R).
-*Proof.* T(R) >= min(A, leaf cost of R), since each split pays A. The split costs A + T(L) + T(R) >= T(L) + d(R), which
-is at least the cost of L's tree for all rows. That tree has a split less, no more levels, and no fewer rows in a leaf.
-*Used in* ``trim_ends``, in place of the heavy classes of ``sparse_nodes.py``.
+*Statement.* A split of a column of penalty ``price`` into L and R is not needed if d(R) <= price + min(A, leaf cost of
+R).
+*Proof.* T(R) >= min(A, leaf cost of R), since each split pays A or more. The split costs price + T(L) + T(R) >= T(L) +
+d(R), which is at least the cost of L's tree for all rows. That tree has a split less, no more levels, and no fewer rows
+in a leaf.
+*Used in* ``is_light_side``, in place of the heavy classes of ``sparse_nodes.py``, and beside them if columns have
+charges.
 
 **The best stump**
 
@@ -47,13 +50,13 @@ which is far above the rounding of X.
 
 **Few leaves predict few numbers**
 
-*Statement.* Part the sorted numbers s / w into bins. A tree of at least t leaves on S costs at least the minimum, over
-u >= t and over disjoint runs of bins in order, of (u - 1) A and the real squared errors of u leaves with the rows of a
-run each, where a bin may be left out between two runs, and a run may be empty.
-*Proof.* Let each row of S go to the nearest of the tree's u predictions, which costs no more. The rows of a prediction
-are then an interval of the sorted numbers. Without the bins that an interval has in part, which lie between two
-intervals, its squared errors are no greater. Whole bins of an interval are a run, which may be empty. The rounded cost
-of a leaf is at least its real cost.
+*Statement.* Part the sorted numbers s / w of groups into bins. A tree of at least t leaves on S costs at least the
+minimum, over u >= t and over disjoint runs of bins in order, of (u - 1) A and the real squared errors of u leaves with
+the rows of a run each, where a bin may be left out between two runs, and a run may be empty.
+*Proof.* Let each group of S go to the nearest of the tree's u predictions, which costs no more. The groups of a
+prediction are then an interval of the sorted numbers. Without the bins that an interval has in part, which lie between
+two intervals, its squared errors are no greater. Whole bins of an interval are a run, which may be empty. The rounded
+cost of a leaf is at least its real cost.
 *Used in* ``cost_of_leaves``: with t = 2 for a new node, with t = 3 for the children of splits that stay open.
 *Source*: the k-means bound of osrt (R. Zhang, R. Xin, M. Seltzer, C. Rudin: Optimal Sparse Regression Trees, AAAI
 2023), here with the penalties, for some bins, and for each child.

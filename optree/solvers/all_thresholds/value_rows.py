@@ -37,12 +37,14 @@ _NOISE = 8  # units of cost for each group: more than rounding makes of a tree w
 
 
 @kernel
-def best_stump(packed, is_inside, weight, total, min_rows, fine, out):
-    """Return the greatest gain of a stump of some rows, and write its `Split` to ``out``; -1 without a split.
+def best_stump(packed, is_inside, weight, total, min_rows, fine, charge, out):
+    """Return the greatest gain of a stump of some rows, and write its `Split` to ``out``; -inf without a split.
+
+    The charge of a column, int64[p], is subtracted from its gains.
 
     packed : as in `Rows`; is_inside : bool[n]; weight, total : float64[n]; out : int64[3]. Ties: the first split.
     """
-    every, whole, rows, best = 0.0, 0.0, 0, -1.0
+    every, whole, rows, best = 0.0, 0.0, 0, -np.inf
     for row in range(len(is_inside)):
         if is_inside[row]:
             every += weight[row]
@@ -56,7 +58,7 @@ def best_stump(packed, is_inside, weight, total, min_rows, fine, out):
                 continue
             rank = np.int64(word >> np.uint64(32))
             if rank != before and seen and seen >= min_rows and rows - seen >= min_rows:
-                gain = gain_of(left_sum, left, fine) + gain_of(whole - left_sum, every - left, fine)
+                gain = gain_of(left_sum, left, fine) + gain_of(whole - left_sum, every - left, fine) - charge[feature]
                 if gain > best:
                     best = gain
                     out[0], out[1], out[2] = feature, before, rank
@@ -146,10 +148,11 @@ class ValueRows(Rows):
         super().__init__(X, np.zeros(len(X)), 0, reach, min_rows, is_multiway, check)
         self.fine, self.certain = fine, grid.squares - int(square.sum())
         self.noise = _NOISE * len(first)
-        mean, weight = self.order(), self.values[WEIGHT]
         rank = np.empty(len(mean), np.int64)
         rank[np.argsort(mean, kind="stable")] = np.arange(len(mean))
         self.bin = (rank * BINS // len(mean)).astype(np.uint8)
+        if min_rows > 1:  # equal rows share a bin: the bound of runs holds for groups
+            self.bin = self.bin[group]
 
     @classmethod
     def of(cls, problem: Problem, min_rows: int, check: Callable[[], None], numbers: Numbers | None = None) -> Rows:
@@ -188,8 +191,8 @@ class ValueRows(Rows):
         return part
 
     def without_light_splits(self, error: int, penalty: int, worth: int) -> np.ndarray:
-        """Return all columns."""
-        return np.arange(len(self.packed))
+        """Return the columns that a tree can afford; see :meth:`Rows.without_light_splits`."""
+        return self._affordable(np.ones(len(self.packed), bool), 1, penalty)
 
     def sure_errors(self) -> np.ndarray:
         """Return zeros: the costs leave out the squared errors within groups."""
@@ -206,8 +209,10 @@ class ValueRows(Rows):
         leaf, is_inside, found = self.leaf(rows), np.zeros(len(self.label), bool), np.empty(3, np.int64)
         is_inside[rows] = True
         weight, total, square = self.values
-        gain = best_stump(self.packed, is_inside, weight * 1.0, total * 1.0, min_rows, self.fine, found)
+        gain = best_stump(self.packed, is_inside, weight * 1.0, total * 1.0, min_rows, self.fine, self.charge, found)
+        if gain == -np.inf:
+            return leaf, None
         cost = int(square[rows].sum()) - int(gain) + scale.penalty
-        if gain < 0 or cost >= leaf:
+        if cost >= leaf:
             return leaf, None
         return cost, Split(*found.tolist(), None, None)

@@ -33,6 +33,7 @@ class _Oracle:
         self.categories = [
             [_bits(problem.codes[:, j] == code) for code in range(size)] for j, size in enumerate(problem.n_parts)
         ]
+        self.charge = self.scale.charges_of(feature.source for feature in problem.features)
         self.heavy = _bits(problem.weights > 0)
         self.loss = problem.losses(slice(None))
         self.root = _bits(np.ones(len(problem.y), bool))
@@ -57,7 +58,7 @@ class _Oracle:
                     continue
                 limits = depth - 1 if depth > 0 else NO_LIMIT, splits - 1 if splits > 0 else NO_LIMIT
                 cost, divided = self.divide(children, *limits)
-                cost += 0 if self.per_leaf else self.scale.penalty
+                cost += self.charge[j] + (0 if self.per_leaf else self.scale.penalty)
                 if cost < best[0]:
                     best = (cost, j, divided)
             self.memo[key] = best
@@ -170,7 +171,7 @@ SOLVER = Solver(
     title="dynamic programming over all supports, without bounds: the oracle of the tests, for small problems",
     paper="none",
     features=("binary", "multiway"),
-    constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
+    constraints=("max_depth", "max_splits", "min_samples_leaf", "costs", "feature_costs"),
     exact=True,
     anytime=False,
     measures=(*ADDITIVE, *LABELLED, *RANKED),
