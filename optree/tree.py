@@ -233,7 +233,7 @@ class Tree:
         return numbers
 
     @cached_property
-    def _heaviest_child(self) -> np.ndarray:
+    def heaviest_child(self) -> np.ndarray:
         """Return the child of most training weight at each node, int32[m], the first of equals; 0 for a leaf."""
         weight, child = self.counts.sum(axis=1), np.zeros(self.n_nodes, np.int32)
         for node in np.flatnonzero(self.feature != LEAF):
@@ -259,7 +259,7 @@ class Tree:
                 rows, node, code = rows.compress(descends), node.compress(descends), code.compress(descends)
             child = code if self.places is None else self._child_numbers[node, code]
             if some_negative:
-                child = np.where(code == NO_SIDE, self._heaviest_child[node], child)
+                child = np.where(code == NO_SIDE, self.heaviest_child[node], child)
             node = self.first_child.take(node) + child
             ends[rows] = node
         return ends
@@ -269,13 +269,16 @@ class Tree:
         prediction = self.prediction[self.apply(codes)]
         return prediction if self.values is None else self.values[prediction]
 
-    def predict_proba(self, codes: np.ndarray) -> np.ndarray:
-        """Return the class shares, float64[n, K], among the training rows of the node where each row ends."""
+    def shares(self) -> np.ndarray:
+        """Return the class shares among the training rows of each node, float64[m, K]."""
         counts = self.counts.astype(float)
         empty = ~self.counts.any(axis=1)
         counts[empty, self.prediction[empty]] = 1.0
-        shares = counts / counts.sum(axis=1, keepdims=True)
-        return shares[self.apply(codes)]
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def predict_proba(self, codes: np.ndarray) -> np.ndarray:
+        """Return the class shares, float64[n, K], among the training rows of the node where each row ends."""
+        return self.shares()[self.apply(codes)]
 
     def errors(self, problem: Problem) -> int:
         """Return the weight of the misclassified rows of a problem."""

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
 from optree.budget import Clock
 from optree.drawing import views
-from optree.encoding.coded_rows import CodedRows
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import seed_of
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
+from optree.estimators.structure import TreeStructure, regrets
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 from optree.result import Result
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
 
-class TreeViews:
+class TreeViews(TreeStructure):
     """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
 
     def export_text(self) -> str:
@@ -52,10 +53,6 @@ class TreeViews:
         """
         check_is_fitted(self)
         return views.plot(self.tree_, ax)
-
-    def _codes(self, X) -> CodedRows:
-        check_is_fitted(self)
-        return self.encoder_.read(self._table(X), by_position=True)
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
@@ -81,6 +78,17 @@ class ClassPredictions(ClassifierMixin):
         codes = self._codes(X)
         return self.tree_.predict_proba(codes)
 
+    def predict_log_proba(self, X):
+        """Return the logarithms of :meth:`predict_proba`, float64[n_samples, n_classes]; -inf for a share of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def n_classes_(self) -> int:
+        """Return the number of classes."""
+        check_is_fitted(self)
+        return len(self.classes_)
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TreeEstimator(TreeViews, TableEstimator):
@@ -101,6 +109,7 @@ class TreeEstimator(TreeViews, TableEstimator):
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
+        objective = objective.of_rows(problem)
         seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
         solver = solvers.get(self._solver)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
@@ -117,6 +126,8 @@ class TreeEstimator(TreeViews, TableEstimator):
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
         self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)
+        is_actions = problem.target.kind == "actions"
+        self._regrets = regrets(result.tree, problem.over(problem.columns.like(result.columns))) if is_actions else None
 
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
@@ -182,6 +193,7 @@ class TreeEstimator(TreeViews, TableEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     """The common base of the classifiers on encoded columns.
 
@@ -190,6 +202,7 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
 
     Parameters
     ----------
+    {class_weight}
     iteration_limit : int or None, default=None
         Iterations, as the solver counts them.
     {common}
@@ -198,6 +211,8 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     ----------
     {fitted_classifier}
     """
+
+    class_weight: dict | str | None = None
 
     @documented
     def fit(self, X, y, sample_weight=None):

@@ -23,7 +23,7 @@ class SparseTrees(TreeEstimator):
     penalty: str = "split"
     max_depth: int | None = None
     max_splits: int | None = None
-    min_samples_leaf: int = 1
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = None
     one_vs_rest: str | bool | Sequence[str] = "auto"
 
@@ -52,7 +52,6 @@ class SparseTrees(TreeEstimator):
 class OptimalTrees(SparseTrees, TreeClassifier):
     """The common base of classifiers by the engine: their common parameters."""
 
-    class_weight: dict | str | None = None
     costs: Sequence | None = None
 
 

@@ -36,8 +36,7 @@ class OptimalTreeRegressor(TreeRegressor):
         The greatest number of splits on a path.
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf, whatever their weights.
+    {min_samples_leaf}
     max_thresholds : int or None, default=None
         {max_thresholds}
     iteration_limit : int or None, default=None
@@ -81,7 +80,7 @@ class OptimalTreeRegressor(TreeRegressor):
     criterion: str = "squared_error"
     max_depth: int | None = None
     max_splits: int | None = None
-    min_samples_leaf: int = 1
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = None
 
     _solver = "optree"

@@ -203,6 +203,7 @@ def lambda_path(
     solver = get(ENGINE)
     solver.check_objective(objective)
     solver.check_problem(problem)
+    objective = objective.of_rows(problem)
     switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
 
     def scaled(penalty: Fraction) -> tuple[Scale, Objective]:
