@@ -147,6 +147,8 @@ _TEXTS = {
             The moments at which the best tree or the lower bound improved.
         classes_ : ndarray of shape (n_classes,)
             The classes, sorted.
+        n_classes_ : int
+            Number of classes.
         {columns}
     """,
     "fitted_regressor": """

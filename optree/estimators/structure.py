@@ -20,7 +20,7 @@ class TreeArrays(NamedTuple):
     """A tree as arrays of its m nodes, with node 0 as root; the children of a split come after it."""
 
     column: np.ndarray  # int64[m], the position in X of the column that is split at each node, -1 for a leaf
-    threshold: np.ndarray  # float64[m]; NaN for a leaf, and for a split that compares no number with one threshold
+    threshold: np.ndarray  # float64[m]; NaN for a leaf, and for a split without one threshold
     children: np.ndarray  # int64[m, 2 or more], for a threshold the child of the lower numbers first; -1 for none
     missing: np.ndarray  # int64[m], the child of a missing value; -1 for a leaf, and where missing values are refused
     value: np.ndarray  # float64[m, K], the shares of the classes; for regression float64[m], the predicted numbers
@@ -69,9 +69,9 @@ class TreeStructure:
     def feature_importances_(self) -> np.ndarray:
         """Return the share of each column of X in the impurity decrease of all splits, float64[n_features_in_].
 
-        The decrease of a split is its weighted impurity less that of its children: the Gini impurity of the classes,
-        the squared error, or for absolute errors and actions the regret of the best single prediction. A tree without
-        splits has zeros.
+        The decrease of a split is its weighted impurity less the impurities of its children. The impurity of a node is
+        the Gini impurity of its classes, its squared error, or for absolute errors and actions the regret of its best
+        single prediction. A tree without splits has zeros.
         """
         check_is_fitted(self)
         tree, found = self.tree_, np.zeros(self.n_features_in_)
@@ -137,8 +137,8 @@ class TreeStructure:
         Raises
         ------
         OptreeError
-            If a split is no threshold of a number, a prediction is not the class of most training weight, or
-            thresholds are one number in 32 bits.
+            If a split has no threshold, if a leaf does not predict its heaviest class, or if two thresholds are one
+            number in 32 bits.
         """
         from optree.exports.sklearn_tree import sklearn_tree
 
@@ -169,7 +169,7 @@ class TreeStructure:
 
 
 class SeveralTrees:
-    """The refusal of exports by an estimator whose predictions are those of several trees."""
+    """The refusal of exports by an estimator whose trees predict together."""
 
     def _rules(self) -> Rules:
         """Raise OptreeError."""

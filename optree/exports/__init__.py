@@ -19,7 +19,7 @@ LANGUAGES = {
 
 
 def export(rules, language: str, **options):
-    """Return rules in a language, as text or bytes; ``options`` are those of its writer.
+    """Return rules in a language, as text or bytes; ``options`` are the arguments of its writer.
 
     Raises
     ------

@@ -2,6 +2,8 @@ r"""A tree of LaTeX's package ``forest``."""
 
 from __future__ import annotations
 
+import math
+
 from optree.encoding.cells import cell_text
 from optree.exports.rules import Rules
 from optree.exports.words import Words
@@ -35,6 +37,16 @@ _WORDS = Words(
 )
 
 
+def _otherwise(rules: Rules, node: int) -> str:
+    """Return the condition of the last way out of a split."""
+    rule, comparison = rules.nodes[node], rules.comparison(node)
+    column = rules.columns[rule.column]
+    if comparison is None or not column.is_number or math.isinf(comparison.threshold):
+        return "otherwise"
+    words = _WORDS.above if rule.otherwise == comparison.upper else _WORDS.at_most
+    return words("", comparison.threshold) + " or missing" * column.takes_missing
+
+
 def write(rules: Rules) -> str:
     r"""Return the environment; the preamble of the document needs ``\usepackage{forest}`` and T1 fonts for quotes."""
     lines: list[str] = []
@@ -48,7 +60,7 @@ def write(rules: Rules) -> str:
         if not ends:
             for branch in rule.branches:
                 add(branch.child, _WORDS.condition(branch, ""), indent + "  ", branch.child == node)
-            add(rule.otherwise, "otherwise", indent + "  ", rule.otherwise == node)
+            add(rule.otherwise, _otherwise(rules, node), indent + "  ", rule.otherwise == node)
             lines[-1] += "]"
 
     add(0, "", "  ")

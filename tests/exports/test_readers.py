@@ -1,4 +1,4 @@
-"""The packages that read scikit-learn's trees read those of ``to_sklearn``."""
+"""The packages that read scikit-learn's trees read the trees of ``to_sklearn``."""
 
 from __future__ import annotations
 
