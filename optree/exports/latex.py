@@ -55,8 +55,8 @@ def write(rules: Rules) -> str:
         rule = rules.nodes[node]
         ends = ends or not rule.branches
         name = _text(rule.answer) if ends else _text(rules.columns[rule.column].name)
-        style = "" if not condition else rf", edge label={{node[midway, fill=white, font=\scriptsize]{{{condition}}}}}"
-        lines.append(f"{indent}[{{{name}}}{', draw' * ends}{style}" + "]" * ends)
+        above = rf"{{\scriptsize {condition}}}\\" if condition else ""  # in the box, so that conditions have room
+        lines.append(f"{indent}[{{{above}{name}}}{', draw' * ends}" + "]" * ends)
         if not ends:
             for branch in rule.branches:
                 add(branch.child, _WORDS.condition(branch, ""), indent + "  ", branch.child == node)
@@ -64,5 +64,5 @@ def write(rules: Rules) -> str:
             lines[-1] += "]"
 
     add(0, "", "  ")
-    options = "for tree={align=center, l sep=12mm, s sep=6mm}"
+    options = "for tree={align=center, l sep=8mm, s sep=4mm}"
     return "\n".join([r"\begin{forest}", "  " + options, *lines, r"\end{forest}", ""])

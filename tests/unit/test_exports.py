@@ -160,5 +160,5 @@ def test_words_of_a_small_tree():
         "    3",
     ]
     assert model.export("sql", table="my rows").splitlines()[-1] == 'FROM "my rows"'
-    assert r"[{a\_b}" in model.export("latex")
+    assert r"[{{\scriptsize $\leq 2.5$}\\0}, draw]" in model.export("latex")
     assert model.export("python").endswith("    else:\n        return 3\n")
