@@ -27,14 +27,21 @@ run: $(VENV)/ready
 archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI
 	. $(VENV)/bin/activate && python -m optree.bench.report.archive results/$(NAME)
 
-test: $(VENV)/ready
+test: $(VENV)/ready .exports/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)
 
 test-fast: $(VENV)/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL) -m "not slow"
 
-$(VENV)/ready: $(wildcard requirements/*.lock) pyproject.toml
+$(VENV)/ready: requirements/main.lock requirements/build.lock pyproject.toml
 	sh workflow/setup.sh $(VENV)
+	touch $@
+
+.exports/ready: $(VENV)/ready requirements/exports.lock  # the programs that run exported trees, for tests alone
+	$(VENV)/bin/python -m venv --clear .exports
+	$(VENV)/bin/python -c 'import site; print(site.getsitepackages()[0])' \
+	    > "$$(.exports/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth"
+	.exports/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/exports.lock
 	touch $@
 
 lint: $(VENV)/ready
@@ -42,12 +49,15 @@ lint: $(VENV)/ready
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
+EXPORTS := dtreeviz duckdb jpmml-evaluator[jpype] onnx onnxruntime shap skl2onnx supertree
+
 lock:  # needs uv
 	$(LOCK) --all-extras pyproject.toml -o requirements/main.lock
+	printf '%s\n' $(EXPORTS) | $(LOCK) -c requirements/main.lock - -o requirements/exports.lock
 	echo 'setuptools>=77' | $(LOCK) - -o requirements/build.lock
 	for peer in workflow/peers/*/peer.yaml; do \
 	    sed -n 's/^requirements: \[\(.*\)\]/\1/p' $$peer | tr ',' '\n' | $(LOCK) - -o $${peer%/*}/requirements.lock; \
 	done
 
 clean:
-	rm -rf $(VENV) .peers .snakemake .numba_cache results/*/
+	rm -rf $(VENV) .exports .peers .snakemake .numba_cache results/*/

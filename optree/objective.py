@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from math import lcm
-from numbers import Integral
-from typing import Any, NamedTuple
+from math import ceil, lcm
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -69,12 +69,14 @@ class Constraint:
         """Return the JSON schema of the limit."""
         return {"type": ["integer", "null"] if self.unset is None else "integer", "minimum": self.minimum}
 
-    def check(self, name: str, limit) -> int | None:
-        """Return a limit of the user's, or raise OptreeError."""
+    def check(self, name: str, limit) -> int | Fraction | None:
+        """Return a limit of the user's, or raise OptreeError; a lower limit may be a share of the rows."""
         if limit is None and self.unset is None:
             return None
+        if self.unset is not None and isinstance(limit, Real) and 0 < limit < 1:
+            return Fraction(str(limit))
         if not isinstance(limit, Integral) or isinstance(limit, bool) or limit < self.minimum:
-            otherwise = " or None" if self.unset is None else ""
+            otherwise = " or None" if self.unset is None else ", or a share of the rows between 0 and 1"
             raise OptreeError(f"{name}: {limit!r} is not accepted; give a whole number >= {self.minimum}{otherwise}")
         return int(limit)
 
@@ -188,6 +190,12 @@ class Objective(Constraints):
         """Return the constraints that are set, by name."""
         limits = {name: getattr(self, name) for name in CONSTRAINTS}
         return {name: limit for name, limit in limits.items() if limit != CONSTRAINTS[name].unset}
+
+    def of_rows(self, problem: Problem) -> Self:
+        """Return the objective with shares of the rows as numbers of rows, rounded up."""
+        shares = {name: limit for name, limit in self.constraints.items() if isinstance(limit, Fraction)}
+        counted = int(np.count_nonzero(problem.counts)) if shares else 0
+        return replace(self, **{name: max(1, ceil(share * counted)) for name, share in shares.items()})
 
     def scale(self, problem: Problem) -> Scale:
         """Return the integer units of cost for a problem.

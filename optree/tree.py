@@ -274,13 +274,16 @@ class Tree:
         prediction = self.prediction[self.apply(codes)]
         return prediction if self.values is None else self.values[prediction]
 
-    def predict_proba(self, codes: np.ndarray) -> np.ndarray:
-        """Return the class shares, float64[n, K], among the training rows of the node where each row ends."""
+    def shares(self) -> np.ndarray:
+        """Return the class shares among the training rows of each node, float64[m, K]."""
         counts = self.counts.astype(float)
         empty = ~self.counts.any(axis=1)
         counts[empty, self.prediction[empty]] = 1.0
-        shares = counts / counts.sum(axis=1, keepdims=True)
-        return shares[self.apply(codes)]
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def predict_proba(self, codes: np.ndarray) -> np.ndarray:
+        """Return the class shares, float64[n, K], among the training rows of the node where each row ends."""
+        return self.shares()[self.apply(codes)]
 
     def errors(self, problem: Problem) -> int:
         """Return the weight of the misclassified rows of a problem."""

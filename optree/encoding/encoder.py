@@ -70,8 +70,8 @@ class EncodingSpec:
     onehot : tuple of str, default ()
         Categorical columns with the ``onehot`` encoding whatever ``categorical`` is.
     unseen : {"error", "ignore"}, default "error"
-        The treatment of a category, or one of ``values``, that is not in the fitted rows: an error, or the code -1 (the
-        row stops at such a split) and 0 in all ``onehot`` features.
+        The treatment of a category that is not in the fitted rows: an error, or the code -1 (the row stops at such a
+        split) and 0 in all ``onehot`` features. A number that is none of the ``values`` always has the code -1.
     cuts : {"quantiles", "distinct", "mdlp"}, default "quantiles"
         The choice of thresholds: quantiles of the rows, quantiles of the distinct values, or by the classes
         (:mod:`optree.encoding.mdlp`). ``mdlp`` also chooses their number, so ``max_cuts`` must be None.

@@ -165,7 +165,7 @@ class Column:
         position = np.array([rank.get(value, -1) for value in found], np.float64)[number]
         lacks = np.array([is_missing(value) for value in found], bool)[number]
         unknown = (position < 0) & ~lacks
-        if unseen == "error" and unknown.any():
+        if unseen == "error" and unknown.any() and (self.order or not self.is_numeric):
             raise self._unseen(found[number[unknown.argmax()]], self.parts)
         return position, lacks
 

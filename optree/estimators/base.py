@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
 from optree.budget import Clock
 from optree.drawing import views
-from optree.encoding.coded_rows import CodedRows
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
@@ -22,6 +22,7 @@ from optree.estimators.parameters import seed_of
 from optree.estimators.pictures import TreePictures
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
+from optree.estimators.structure import TreeStructure, regrets
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 from optree.result import Result, TracePoint
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
 
-class TreeViews(TreePictures):
+class TreeViews(TreePictures, TreeStructure):
     """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
 
     def export_text(self) -> str:
@@ -43,10 +44,6 @@ class TreeViews(TreePictures):
         """Return the tree in Graphviz' DOT language."""
         check_is_fitted(self)
         return views.to_dot(self.tree_)
-
-    def _codes(self, X) -> CodedRows:
-        check_is_fitted(self)
-        return self.encoder_.read(self._table(X), by_position=True)
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
@@ -71,6 +68,17 @@ class ClassPredictions(ClassifierMixin):
         """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
         codes = self._codes(X)
         return self.tree_.predict_proba(codes)
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of :meth:`predict_proba`, float64[n_samples, n_classes]; -inf for a share of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def n_classes_(self) -> int:
+        """Return the number of classes."""
+        check_is_fitted(self)
+        return len(self.classes_)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -114,7 +122,7 @@ class TreeEstimator(TreeViews, TableEstimator):
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
-        objective = self._charged(objective, problem)
+        objective = self._charged(objective.of_rows(problem), problem)
         seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
         solver = self._searcher(problem)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
@@ -136,6 +144,8 @@ class TreeEstimator(TreeViews, TableEstimator):
             for point in result.trace
         )
         self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)
+        is_actions = problem.target.kind == "actions"
+        self._regrets = regrets(result.tree, problem.over(problem.columns.like(result.columns))) if is_actions else None
 
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
@@ -201,6 +211,7 @@ class TreeEstimator(TreeViews, TableEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     """The common base of the classifiers on encoded columns.
 
@@ -209,6 +220,7 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
 
     Parameters
     ----------
+    {class_weight}
     iteration_limit : int or None, default=None
         Iterations, as the solver counts them.
     {common}
@@ -217,6 +229,8 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     ----------
     {fitted_classifier}
     """
+
+    class_weight: dict | str | None = None
 
     @documented
     def fit(self, X, y, sample_weight=None):

@@ -28,6 +28,7 @@ class BranchesClassifier(TreeClassifier):
     max_thresholds : int or None, default=10
         The quantiles at which a numeric column of more than 20 values is cut, with a warning. None: a child for each
         value, as in the paper.
+    {class_weight}
     iteration_limit : int or None, default=None
         Iterations of the main loop.
     {common}

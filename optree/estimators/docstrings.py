@@ -6,6 +6,15 @@ import re
 from textwrap import dedent, indent
 
 _TEXTS = {
+    "class_weight": """
+        class_weight : dict, "balanced" or None, default=None
+            Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
+    """,
+    "min_samples_leaf": """
+        min_samples_leaf : int or float, default=1
+            The minimum number of rows in a leaf, whatever their weights; between 0 and 1 a share of the rows, rounded
+            up. Empty children of a split do not count.
+    """,
     "max_thresholds": """
         The greatest number of thresholds of a numeric column, taken at its quantiles; None for all thresholds between
         distinct values.
@@ -42,7 +51,8 @@ _TEXTS = {
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
-            At a multiway split such a row stops, and gets the class of the split's training rows.
+            At a multiway split such a row stops, and gets the class of the split's training rows. So does a row with a
+            new number, where a split has a child for each number, in either case.
         {missing}
         verbose : bool, default=False
             Whether to write progress to standard error: the search and the reason for it, the objective of the best
@@ -57,10 +67,8 @@ _TEXTS = {
             (``solver_``).
         max_splits : int or None, default=None
             The greatest number of splits of the tree.
-        min_samples_leaf : int, default=1
-            The minimum number of rows in a leaf, whatever their weights. Empty children of a split do not count.
-        class_weight : dict, "balanced" or None, default=None
-            Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
+        {min_samples_leaf}
+        {class_weight}
         costs : array-like of shape (n_classes, n_classes) or None, default=None
             ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None
             for 1 for each wrong class.
@@ -102,6 +110,7 @@ _TEXTS = {
             Supports to be counted.
         random_state : int, RandomState or None, default=None
             Ignored: the search is deterministic.
+        {class_weight}
         {common}
     """,
     "search": """
@@ -147,6 +156,8 @@ _TEXTS = {
             of ``cost_``. ``plot_trace`` draws them.
         classes_ : ndarray of shape (n_classes,)
             The classes, sorted.
+        n_classes_ : int
+            Number of classes.
         {columns}
     """,
     "fitted_regressor": """

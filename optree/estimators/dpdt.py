@@ -98,10 +98,12 @@ class _DPDTree(TreeViews, NumericEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class DPDTreeClassifier(ClassPredictions, _DPDTree):
     """Near-optimal classification trees of limited depth, by dynamic programming over CART's splits.
 
-    Minimises the share of misclassified rows plus ``alpha`` times the complexity.
+    Minimises the share of misclassified rows plus ``alpha`` times the complexity. ``class_weight``, a dict, "balanced"
+    or None, has weights of classes, which multiply the weights of rows.
 
     {dpdt}
 
@@ -119,6 +121,9 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
     >>> [(round(step.lowest, 3), step.splits) for step in model.alpha_path_]
     [(0.0, 2), (0.376, 0)]
     """
+
+    _: KW_ONLY
+    class_weight: dict | str | None = None
 
 
 @documented

@@ -29,8 +29,7 @@ class GOSDTClassifier(TreeClassifier):
         "accuracy", "balanced-accuracy", "weighted-accuracy:OMEGA" (a positive row counts OMEGA times), "f1",
         "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves have the
         best labels for the objective. An area is that of the leaves in the order of `predict_proba`.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
+    {class_weight}
     max_thresholds : int or None, default=None
         {max_thresholds}
     guess_thresholds : bool, default=False
@@ -67,7 +66,6 @@ class GOSDTClassifier(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     objective: str = "accuracy"
-    class_weight: dict | str | None = None
     max_thresholds: int | None = None
     guess_thresholds: bool = False
     guess_lower_bound: bool = False

@@ -16,7 +16,7 @@ from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.estimators.parameters import is_whole
 from optree.estimators.problems import TableEstimator
-from optree.estimators.weights import checked_weights
+from optree.estimators.weights import real_weights
 from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
@@ -52,9 +52,9 @@ class NumericEstimator(TableEstimator):
         """Return the options of the encoding."""
         return EncodingSpec(numeric="numbers", most_children=2, unseen=self.unseen, missing=self.missing)
 
-    def _row_weights(self, sample_weight, labels: np.ndarray, _classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    def _row_weights(self, sample_weight, labels: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
         """Return the user's weights: DPDT searches in floats."""
-        return checked_weights(sample_weight, labels), Fraction(1)
+        return real_weights(sample_weight, getattr(self, "class_weight", None), labels, classes), Fraction(1)
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list

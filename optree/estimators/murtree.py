@@ -49,9 +49,19 @@ class AllLimits:
         return base._along(found.path(self._objective().regularization), problem, unit)
 
 
+class MayLackPenalty:
+    """A tag of classifiers that have no penalty by default."""
+
+    def __sklearn_tags__(self):
+        """Return scikit-learn's tags: without a penalty, an optimal tree fits the noise of classes of tiny weight."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = getattr(self, "regularization", 0) in (0, "0")
+        return tags
+
+
 @documented
 @dataclass(eq=False, repr=False)
-class MurTreeClassifier(AllLimits, TreeClassifier):
+class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
     """Optimal trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the share of misclassified rows plus ``regularization`` for each split.
@@ -71,6 +81,7 @@ class MurTreeClassifier(AllLimits, TreeClassifier):
         Whether to return a tree with the fewest splits among those with the fewest errors; for ``regularization=0``.
     max_thresholds : int or None, default=10
         {max_thresholds}
+    {class_weight}
     iteration_limit : int or None, default=None
         Supports, and splits of them, whose pairs of features are counted.
     {common}
@@ -189,7 +200,7 @@ class MurTreeClassifier(AllLimits, TreeClassifier):
 
 @documented
 @dataclass(eq=False, repr=False)
-class DL85Classifier(TreeClassifier):
+class DL85Classifier(MayLackPenalty, TreeClassifier):
     """Trees of limited depth with the fewest errors, by DL8.5.
 
     For comparison: `MurTreeClassifier` is faster.
@@ -199,10 +210,10 @@ class DL85Classifier(TreeClassifier):
     ----------
     max_depth : int, default=3
         The greatest number of splits on a path.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf (the minimum support).
+    {min_samples_leaf}
     max_thresholds : int or None, default=10
         {max_thresholds}
+    {class_weight}
     iteration_limit : int or None, default=None
         Entries of the cache.
     {common}
@@ -230,7 +241,7 @@ class DL85Classifier(TreeClassifier):
 
     max_depth: int = 3
     _: KW_ONLY
-    min_samples_leaf: int = 1
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = 10
 
     _solver = "dl85"

@@ -32,7 +32,7 @@ class SparseTrees(TreeEstimator):
     penalty: str = "split"
     max_depth: int | None = None
     max_splits: int | None = None
-    min_samples_leaf: int = 1
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = None
 
     _solver = "optree"
@@ -96,7 +96,6 @@ class MultiwayTrees(SparseTrees):
 class OptimalTrees(MultiwayTrees, TreeClassifier):
     """The common base of classifiers by the engine: their common parameters."""
 
-    class_weight: dict | str | None = None
     costs: Sequence | None = None
 
 

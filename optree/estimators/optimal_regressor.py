@@ -39,8 +39,7 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
         The greatest number of splits on a path.
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf, whatever their weights.
+    {min_samples_leaf}
     max_thresholds : int or None, default=None
         {max_thresholds}
     {feature_costs}

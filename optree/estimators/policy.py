@@ -37,8 +37,9 @@ class OptimalPolicyTree(MultiwayTrees):
         The greatest number of splits on a path.
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf. With more than 1 the search reads a coded feature for each threshold.
+    min_samples_leaf : int or float, default=1
+        The minimum number of rows in a leaf; between 0 and 1 a share of the rows, rounded up. With more than one row
+        the search reads a coded feature for each threshold.
     max_thresholds : int or None, default=None
         {max_thresholds}
     iteration_limit : int or None, default=None

@@ -64,7 +64,7 @@ class Provable:
             raise OptreeError("prove: feature_costs have no proofs; leave them out")
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
-        columns = problem.columns
+        columns, objective = problem.columns, objective.of_rows(problem)
         texts = Texts(columns.X, columns.encoder, base._has_all_thresholds)
         own = TableColumns(columns.X, lambda: self.encoder_)
         scale = objective.scale(problem)

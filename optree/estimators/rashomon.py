@@ -20,6 +20,7 @@ from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
 from optree.estimators.parameters import is_whole, seed_of
 from optree.estimators.rashomon_views import RashomonViews
+from optree.estimators.structure import SeveralTrees
 from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.rashomon.search import Bound, Search
@@ -29,7 +30,7 @@ from optree.tree import LEAF, Tree
 
 @documented
 @dataclass(eq=False, repr=False)
-class RashomonSet(RashomonViews, TreeClassifier):
+class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     """All trees whose cost is within a bound, counted exactly: a Rashomon set.
 
     The cost of a tree is the weight of its misclassified rows plus the penalty of its leaves (or splits). The set has
@@ -57,10 +58,8 @@ class RashomonSet(RashomonViews, TreeClassifier):
         Whether lambda is paid for each leaf or each split.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf of a tree with splits, whatever their weights.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the weights of rows.
+    {min_samples_leaf}
+    {class_weight}
     max_thresholds : int or None, default=10
         {max_thresholds}
     one_vs_rest : "auto", bool or sequence of str, default="auto"
@@ -119,8 +118,7 @@ class RashomonSet(RashomonViews, TreeClassifier):
     bound: float | str | None = None
     penalty: str = "leaf"
     max_depth: int | None = None
-    min_samples_leaf: int = 1
-    class_weight: dict | str | None = None
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = 10
     one_vs_rest: str | bool | Iterable[str] = "auto"
 

@@ -33,6 +33,14 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     return np.round(real / step).astype(np.int64), Fraction(step)
 
 
+def real_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return weights of rows, float64[n]; ``y`` : int64[n], indices into ``classes``."""
+    weights = checked_weights(sample_weight, y)
+    if class_weight is None:
+        return weights
+    return weights * np.array([float(factor) for factor in _class_factors(class_weight, y, weights, classes)])[y]
+
+
 def checked_weights(sample_weight, y: np.ndarray) -> np.ndarray:
     """Return the weights of rows, float64[n]; raise OptreeError if they are not accepted."""
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)

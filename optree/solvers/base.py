@@ -309,7 +309,7 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        given = self.readable(problem)
+        given, objective = self.readable(problem), objective.of_rows(problem)
         problem = self.searched(given, objective)
         self.check_problem(problem)
         clock = (budget or Budget()).start()

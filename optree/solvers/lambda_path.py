@@ -210,6 +210,7 @@ def lambda_path(
     solver.check_objective(objective)
     given, problem = problem, solver.searched(problem, objective)
     solver.check_problem(problem)
+    objective = objective.of_rows(problem)
     switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
 
     def scaled(penalty: Fraction) -> tuple[Scale, Objective]:

@@ -154,11 +154,14 @@ def test_unseen_categories_are_refused():
     for categorical in ("ordinal", "onehot"):
         with refused("'color'", "'pink'", "blue, green, red"):
             Encoder(EncodingSpec(categorical)).fit(X, Y).transform(new)
-    with refused("'length'", "'7.5'", "1.5, 2, 3, 5, 10"):
-        Encoder(EncodingSpec(numeric="values")).fit(X, Y).transform(X.assign(length=7.5))
-    many = pd.DataFrame({"a": np.arange(100.0)})
-    with refused("'200'", "18, 19, ..."):
-        Encoder(EncodingSpec(numeric="values")).fit(many).transform(many * 200)
+    many = pd.DataFrame({"a": [f"{number:03}" for number in range(100)]})
+    with refused("'200'", "018, 019, ..."):
+        Encoder().fit(many).transform(pd.DataFrame({"a": ["000", "200"]}))
+
+
+def test_a_number_without_a_row_is_none_of_the_values():
+    values = Encoder(EncodingSpec(numeric="values")).fit(X, Y)
+    assert values.transform(X.assign(length=7.5))[:, 2].tolist() == [-1] * 6
 
 
 def test_unseen_categories_are_ignored_if_asked():

@@ -42,7 +42,7 @@ FRUIT = ["apple", "chili", "apple", "bean"] * 5
 
 @parametrize_with_checks(
     [
-        BranchesClassifier(iteration_limit=200, unseen="ignore"),
+        BranchesClassifier(iteration_limit=200),
         OptimalTreeClassifier(iteration_limit=20),
         OptimalTreeClassifierCV(iteration_limit=20, cv=3),
         MurTreeClassifier(max_depth=3),

@@ -31,7 +31,12 @@ class Reader:
     def tree(self, problem: Problem, root: Root) -> Tree:
         """Return the tree of the best splits in the memo, with the best stump for each support that it lacks."""
         splits = self._splits(root)
-        return Tree.grow(problem, lambda rows, node: splits.get(node, (LEAF, [])), 0)
+
+        def choose(_, node: int) -> tuple[int, list[int]]:
+            feature, children = splits.get(node, (LEAF, []))
+            return feature, children[: len(problem.features[feature].labels)]  # clauses have the room of the widest
+
+        return Tree.grow(problem, choose, 0)
 
     def _splits(self, root: Root) -> dict[int, tuple[int, list[int]]]:
         """Return the feature of each node that is split, and the numbers of its children; the root is node 0."""

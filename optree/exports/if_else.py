@@ -1,0 +1,23 @@
+"""Indented text with conditions, for people."""
+
+from __future__ import annotations
+
+from optree.encoding.cells import cell_text
+from optree.exports.rules import Rules
+from optree.exports.words import Words, nested
+
+_WORDS = Words(
+    between=lambda x, low, high: f"{cell_text(low)} < {x} <= {cell_text(high)}",
+    above=lambda x, low: f"{x} > {cell_text(low)}",
+    at_most=lambda x, high: f"{x} <= {cell_text(high)}",
+    is_known=lambda x: f"{x} is not missing",
+    is_among=lambda x, values: f"{x} is {' or '.join(map(cell_text, values))}",
+    is_missing=lambda x: f"{x} is missing",
+    either=", or ",
+)
+
+
+def write(rules: Rules) -> str:
+    """Return the tree as indented text."""
+    names = [" ".join(column.name.split()) for column in rules.columns]
+    return "\n".join(nested(rules, _WORDS, names, ("if {}:", "else if {}:", "else:"), cell_text))
