@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 
 from numba import config, njit
+from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 
 from optree.compilation import COMPILATION
@@ -33,6 +34,9 @@ else:
     # Nothing is compiled for calls from Python.
     _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
     _KERNEL = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+
+
+KERNELS: list[Dispatcher] = []  # of all modules that are imported
 
 
 class _Events(Listener):
@@ -65,6 +69,7 @@ def kernel(function: Callable) -> Callable:
         made = njit(cache=folder is not None, **_KERNEL)(function)
         if folder:
             disk_cache.keep_in(folder, made._cache)
+        KERNELS.append(made)
         return made
     finally:
         config.CACHE_DIR = before
