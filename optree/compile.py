@@ -9,17 +9,18 @@ compilation: ``NUMBA_CACHE_DIR`` names a folder for the machine code, if the pac
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numba import config
 
 import optree
 from optree import solvers
@@ -51,13 +52,13 @@ _PARAMETERS = {"murtree": ({"search": "paper"},)}
 def _tables() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield small tables, classes and weights: numbers, numbers with missing values, categories, truth values."""
     random = np.random.RandomState(0)
-    numbers = random.random_sample((60, 3)).round(2) * 0.99
+    numbers = random.randint(0, 12, (30, 3)) / 12
     y = (numbers[:, 0] > 0.4) ^ (numbers[:, 1] > 0.6)
     holes = np.where(random.random_sample(numbers.shape) < 0.1, np.nan, numbers)
     letters = np.array(list("abc"))[(numbers * 3).astype(int)]
     for X in (numbers, holes, letters, numbers > 0.5):
         yield X, y.astype(int), None
-        yield X, y + (numbers[:, 2] > 0.5), random.random_sample(60) + 0.5
+        yield X, y + (numbers[:, 2] > 0.5), random.randint(1, 9, 30) / 4
 
 
 def _fits(name: str) -> Iterator[Callable[[], object]]:
@@ -65,7 +66,7 @@ def _fits(name: str) -> Iterator[Callable[[], object]]:
     estimator = getattr(optree, name)
     known = estimator().get_params()
     changes = [{}, *({key: value} for key in _VARIANTS if key in known for value in _VARIANTS[key])]
-    limit = {"time_limit": 5} if "time_limit" in known else {}
+    limit = {"time_limit": 1} if "time_limit" in known else {}
 
     def fit(change: dict, X, y, weights) -> None:
         model = estimator(**limit | change)
@@ -74,6 +75,8 @@ def _fits(name: str) -> Iterator[Callable[[], object]]:
             return
         model.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
         model.predict(X)
+        if name == "RashomonSet":
+            model[0], model.feature_usage_, model.sample(1, random_state=0)
         if hasattr(model, "prove") and not change and weights is None:
             with TemporaryDirectory() as folder:
                 model.prove(X, y, Path(folder, "tree.proof"))
@@ -109,19 +112,36 @@ def uncompiled() -> list[str]:
     return sorted(f"{one.py_func.__module__}.{one.__name__}" for one in jit.KERNELS if not one.signatures)
 
 
-def main() -> None:
+def _folders() -> set[Path]:
+    """Return the folders of machine code of all imported kernels."""
+    paths = (getattr(one._cache, "cache_path", None) for one in jit.KERNELS)
+    return {Path(path) for path in paths if path and os.access(path, os.W_OK)}
+
+
+def main() -> str | None:
+    """Compile all kernels, and print the progress; return the reason if one is missing."""
+    start = time.perf_counter()
+    left, total = len(uncompiled()), len(jit.KERNELS)
+    if not _folders():
+        return "optree.compile: no folder can be written for machine code; name one in NUMBA_CACHE_DIR"
     jobs = [(name, _fits) for name in optree.__all__ if name[0].isupper()]
     jobs += [(name, _searches) for name in solvers.names()]
-    for number, (name, make) in enumerate(jobs, 1):
-        start = time.time()
-        for one in make(name):
-            try: one()
-            except OptreeError as e: pass
-            except Exception as e: print(name, type(e), str(e)[:100])
-        print(number, len(jobs), name, round(time.time()-start,2), len(uncompiled()), flush=True)
-    print(uncompiled())
+    for number, (name, calls) in enumerate(jobs, 1):
+        for call in calls(name):
+            with suppress(OptreeError):  # a combination that is refused
+                call()
+        left = len(uncompiled())
+        seconds = time.perf_counter() - start
+        print(f"{number:2} of {len(jobs)}: {name}, {total - left} of {total} kernels, {seconds:.0f} s", flush=True)
+    folders = _folders()
+    size = sum(file.stat().st_size for folder in folders for file in folder.glob("*.nbc"))
+    places = sorted({str(folder.parent) for folder in folders})
+    shown = places[0] if len(places) == 1 else f"{len(places)} folders below {os.path.commonpath(places)}"
+    print(f"machine code: {size / 2**20:.0f} MiB in {shown}")
+    return f"optree.compile: not compiled: {', '.join(uncompiled())}" if left else None
+
 
 if __name__ == "__main__":
-    logging.getLogger("optree").setLevel(logging.ERROR)
+    logging.getLogger("optree").setLevel(logging.ERROR)  # without "optree compiles its search"
     warnings.simplefilter("ignore")
-    main()
+    sys.exit(main())

@@ -126,9 +126,13 @@ def pages() -> Iterator[tuple[str, str]]:
     families = _families()
     for family, names in families.items():
         yield f"solvers/{family}", _family(ROOT / "optree" / "solvers" / family, names)
-    text = "Each page has the solvers of one family: the paper, the idea, the complexity, and each bound with its proof."
+    text = (
+        "Each page has the solvers of one family: the paper, the idea, the complexity, and each bound with its proof."
+    )
     yield "solvers/index", _tree("Families of solvers", list(families), text)
-    missing = {name for name in optree.__all__ if name[0].isupper()} - {n for group in REFERENCE.values() for n in group}
+    missing = {name for name in optree.__all__ if name[0].isupper()} - {
+        n for group in REFERENCE.values() for n in group
+    }
     if missing:
         raise ValueError(f"docs/_site/house.py: REFERENCE has no {', '.join(sorted(missing))}")
     reference = "# Reference\n\nEvery estimator is a scikit-learn estimator, and is imported from `optree`.\n"

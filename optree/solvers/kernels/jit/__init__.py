@@ -63,16 +63,11 @@ def kernel(function: Callable) -> Callable:
     if config.DISABLE_JIT:
         return function
     kind = "plain" if PLAIN else "kernels"
-    folder, before = disk_cache.folder(function.__module__, function.__code__.co_filename, kind), config.CACHE_DIR
-    try:
-        config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
-        made = njit(cache=folder is not None, **_KERNEL)(function)
-        if folder:
-            disk_cache.keep_in(folder, made._cache)
-        KERNELS.append(made)
-        return made
-    finally:
-        config.CACHE_DIR = before
+    made = njit(**_KERNEL)(function)
+    if folders := disk_cache.folders(function.__module__, function.__code__.co_filename, kind):
+        made._cache = disk_cache.KernelCache(function, folders)
+    KERNELS.append(made)
+    return made
 
 
 def inner_function(function: Callable | None = None, **options) -> Callable:
