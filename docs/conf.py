@@ -15,7 +15,6 @@ copyright = "The optree developers, BSD-3-Clause"
 version = release = optree.__version__
 
 extensions = [
-    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -37,11 +36,6 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 default_role = "code"
 copybutton_exclude = ".linenos, .gp, .go"
-
-plot_formats = ["svg"]
-plot_html_show_formats = plot_html_show_source_link = False
-plot_include_source = True
-plot_rcparams = {"savefig.bbox": "tight", "svg.hashsalt": "optree"}
 
 html_theme = "furo"
 html_title = f"optree {release}"

@@ -53,11 +53,11 @@ def _tables() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield small tables, classes and weights: numbers, numbers with missing values, categories, truth values."""
     random = np.random.RandomState(0)
     numbers = random.randint(0, 12, (30, 3)) / 12
-    y = (numbers[:, 0] > 0.4) ^ (numbers[:, 1] > 0.6)
+    y = ((numbers[:, 0] > 0.4) ^ (numbers[:, 1] > 0.6)).astype(int)
     holes = np.where(random.random_sample(numbers.shape) < 0.1, np.nan, numbers)
     letters = np.array(list("abc"))[(numbers * 3).astype(int)]
     for X in (numbers, holes, letters, numbers > 0.5):
-        yield X, y.astype(int), None
+        yield X, y, None
         yield X, y + (numbers[:, 2] > 0.5), random.randint(1, 9, 30) / 4
 
 

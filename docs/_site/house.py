@@ -9,7 +9,11 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
 
 import optree
 from optree import solvers
@@ -182,6 +186,23 @@ def _resolve(docname: str, text: str) -> str:
     return re.sub(r"^```(python|csv|yaml) (?:file|append)=(\S+)$", _named, text, flags=re.MULTILINE)
 
 
+def _drawn(docname: str, text: str) -> str:
+    """Run each block of code that is marked as a plot, and add the figure that the block draws."""
+    numbers = count(1)
+
+    def draw(block: re.Match) -> str:
+        plt.close("all")
+        exec(compile(block[1], f"{docname}.md", "exec"), {})
+        path = GENERATED / "plots" / f"{docname}-{next(numbers)}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plt.gcf().savefig(path, bbox_inches="tight", metadata={"Date": None})
+        shown = os.path.relpath(path, (DOCS / docname).parent)
+        return f"```python\n{block[1]}```\n\n![The figure that this code draws]({shown})"
+
+    with matplotlib.rc_context({"svg.hashsalt": "optree", "svg.fonttype": "none"}):
+        return re.sub(r"^```python plot\n(.*?)^```$", draw, text, flags=re.MULTILINE | re.DOTALL)
+
+
 def _named(fence: re.Match) -> str:
     """Return a fence with the name of its file as a caption."""
     return f"```{{code-block}} {fence[1].replace('csv', 'text')}\n:caption: {fence[2]}\n"
@@ -193,9 +214,14 @@ def _plain(app, what, name, thing, options, lines: list[str]) -> None:
     lines[:] = [re.sub(r":(?:ref|term):`([^`<]*?)(?: <[^`]*>)?`", r"\1", line) for line in lines]
 
 
+def _read(app, docname: str, source: list[str]) -> None:
+    """Change the text of a page before it is parsed."""
+    source[:] = [_drawn(docname, _resolve(docname, source[0]))]
+
+
 def setup(app) -> dict:
     """Write the generated pages before Sphinx looks for sources."""
     app.connect("builder-inited", write, priority=1)
     app.connect("autodoc-process-docstring", _plain, priority=1)
-    app.connect("source-read", lambda app, docname, source: source.__setitem__(0, _resolve(docname, source[0])))
+    app.connect("source-read", _read)
     return {"parallel_read_safe": True}

@@ -1,6 +1,6 @@
 """The table of solvers, made of their declarations.
 
-``python -m optree.solvers`` prints it; ``python -m optree.solvers README.md`` renews it in a file.
+``python -m optree.solvers`` prints it; ``python -m optree.solvers docs/solvers.md`` renews it in a file.
 """
 
 from __future__ import annotations
