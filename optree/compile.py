@@ -21,6 +21,7 @@ from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 import optree
 from optree import solvers
@@ -29,6 +30,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers.kernels import jit
+from optree.solvers.kernels.jit.disk_cache import KernelCache
 from optree.target import Classes
 
 # One of these parameters at a time differs from the default, in estimators that have it. Each choice is another search.
@@ -103,26 +105,19 @@ def _searches(name: str) -> Iterator[Callable[[], object]]:
                 )
 
 
-def uncompiled() -> list[str]:
-    """Return the kernels of the package that this process has neither compiled nor loaded, as ``module.name``."""
+def _kernels() -> list[Dispatcher]:
+    """Return all kernels of the package."""
     for package in ("optree.solvers", "optree.proofs"):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    return sorted(f"{one.py_func.__module__}.{one.__name__}" for one in jit.KERNELS if not one.signatures)
-
-
-def _folders() -> set[Path]:
-    """Return the folders of machine code of all imported kernels."""
-    paths = (getattr(one._cache, "cache_path", None) for one in jit.KERNELS)
-    return {Path(path) for path in paths if path and os.access(path, os.W_OK)}
+    return jit.KERNELS
 
 
 def main() -> str | None:
-    """Compile all kernels, and print the progress; return the reason if one is missing."""
-    start = time.perf_counter()
-    left, total = len(uncompiled()), len(jit.KERNELS)
-    if not _folders():
+    """Compile all kernels, and print the progress; return the reason if the machine code of one is not on disk."""
+    start, kernels = time.perf_counter(), _kernels()
+    if not all(isinstance(one._cache, KernelCache) and os.access(one._cache.cache_path, os.W_OK) for one in kernels):
         return "optree.compile: no folder can be written for machine code; name one in NUMBA_CACHE_DIR"
     jobs = [(name, _fits) for name in optree.__all__ if name[0].isupper()]
     jobs += [(name, _searches) for name in solvers.names()]
@@ -130,15 +125,14 @@ def main() -> str | None:
         for call in calls(name):
             with suppress(OptreeError):  # a combination that is refused
                 call()
-        left = len(uncompiled())
+        done = sum(bool(one._cache.files()) for one in kernels)
         seconds = time.perf_counter() - start
-        print(f"{number:2} of {len(jobs)}: {name}, {total - left} of {total} kernels, {seconds:.0f} s", flush=True)
-    folders = _folders()
-    size = sum(file.stat().st_size for folder in folders for file in folder.glob("*.nbc"))
-    places = sorted({str(folder.parent) for folder in folders})
-    shown = places[0] if len(places) == 1 else f"{len(places)} folders below {os.path.commonpath(places)}"
-    print(f"machine code: {size / 2**20:.0f} MiB in {shown}")
-    return f"optree.compile: not compiled: {', '.join(uncompiled())}" if left else None
+        print(f"{number:2} of {len(jobs)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
+    files = {file for one in kernels for file in one._cache.files()}
+    size = sum(file.stat().st_size for file in files) / 2**20
+    print(f"machine code: {size:.0f} MiB below {os.path.commonpath([file.parents[1] for file in files])}")
+    left = [f"{one.py_func.__module__}.{one.__name__}" for one in kernels if not one._cache.files()]
+    return f"optree.compile: not compiled: {', '.join(left)}" if left else None
 
 
 if __name__ == "__main__":

@@ -225,6 +225,8 @@ _TEXTS = {
         {search}
             "iterations" are nodes (splits and leaves) of the fitted CARTs; for other generators, candidate splits, or
             splits with lookahead. "splits" are splits alone.
+        classes_ : ndarray of shape (n_classes,)
+            The classes of a classifier, sorted.
         {columns}
 
         Notes
@@ -283,6 +285,8 @@ _TEXTS = {
             The scores before the first stage.
         compile_seconds_ : float
             Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
+        classes_ : ndarray of shape (n_classes,)
+            The classes of a classifier, sorted.
         {columns}
 
         References

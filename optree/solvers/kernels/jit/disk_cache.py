@@ -191,4 +191,8 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable, folders: list[Path]):
         super().__init__(function)
         self._cache_path = str(folders[0])
-        self._cache_file = CodeFiles(folders, self._impl.filename_base)
+        self._folders, self._cache_file = folders, CodeFiles(folders, self._impl.filename_base)
+
+    def files(self) -> list[Path]:
+        """Return the files of machine code that are on disk."""
+        return [file for folder in self._folders for file in folder.glob(f"{self._impl.filename_base}.*.nbc")]
