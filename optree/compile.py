@@ -1,5 +1,6 @@
 """Compile the searches ahead of the first fit, and keep their machine code on disk: ``python -m optree.compile``.
 
+Names of estimators or solvers after the command choose among them: ``python -m optree.compile OptimalTreeClassifier``.
 A kernel is compiled at its first call, for the types of its arguments. Here every estimator fits small tables of each
 kind, with one parameter changed at a time, and every solver of the registry searches small problems. A combination that
 an estimator refuses is passed over. An image of a container that runs the command while it is built starts without
@@ -13,7 +14,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +27,7 @@ from numba.core.dispatcher import Dispatcher
 import optree
 from optree import solvers
 from optree.columns import CodedColumns, Feature
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers.kernels import jit
@@ -78,7 +79,8 @@ def _fits(name: str) -> Iterator[Callable[[], object]]:
         model.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
         model.predict(X)
         if name == "RashomonSet":
-            model[0], model.feature_usage_, model.sample(1, random_state=0)
+            model.feature_usage_, model.index(model[0])
+            model.filter(require=[0]).best(1)
         if hasattr(model, "prove") and not change and weights is None:
             with TemporaryDirectory() as folder:
                 model.prove(X, y, Path(folder, "tree.proof"))
@@ -114,28 +116,32 @@ def _kernels() -> list[Dispatcher]:
     return jit.KERNELS
 
 
-def main() -> str | None:
-    """Compile all kernels, and print the progress; return the reason if the machine code of one is not on disk."""
+def main(chosen: Sequence[str]) -> str | None:
+    """Compile the kernels of the chosen estimators and solvers, or of all; return the reason if that is impossible."""
+    calls = {name: _fits for name in optree.__all__ if name[0].isupper()} | dict.fromkeys(solvers.names(), _searches)
+    for name in chosen:
+        if name not in calls:
+            return f"optree.compile: {choice('name', name, list(calls))}"
     start, kernels = time.perf_counter(), _kernels()
     if not all(isinstance(one._cache, KernelCache) and os.access(one._cache.cache_path, os.W_OK) for one in kernels):
         return "optree.compile: no folder can be written for machine code; name one in NUMBA_CACHE_DIR"
-    jobs = [(name, _fits) for name in optree.__all__ if name[0].isupper()]
-    jobs += [(name, _searches) for name in solvers.names()]
-    for number, (name, calls) in enumerate(jobs, 1):
-        for call in calls(name):
+    names = list(chosen or calls)
+    for number, name in enumerate(names, 1):
+        for call in calls[name](name):
             with suppress(OptreeError):  # a combination that is refused
                 call()
         done = sum(bool(one._cache.files()) for one in kernels)
         seconds = time.perf_counter() - start
-        print(f"{number:2} of {len(jobs)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
+        print(f"{number:2} of {len(names)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
     files = {file for one in kernels for file in one._cache.files()}
     size = sum(file.stat().st_size for file in files) / 2**20
     print(f"machine code: {size:.0f} MiB below {os.path.commonpath([file.parents[1] for file in files])}")
-    left = [f"{one.py_func.__module__}.{one.__name__}" for one in kernels if not one._cache.files()]
-    return f"optree.compile: not compiled: {', '.join(left)}" if left else None
+    if left := [] if chosen else [one.__name__ for one in kernels if not one._cache.files()]:
+        print(f"compiled at their first call: {', '.join(left)}")
+    return None
 
 
 if __name__ == "__main__":
     logging.getLogger("optree").setLevel(logging.ERROR)  # without "optree compiles its search"
     warnings.simplefilter("ignore")
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
