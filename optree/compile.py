@@ -135,7 +135,8 @@ def main(chosen: Sequence[str]) -> str | None:
         print(f"{number:2} of {len(names)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
     files = {file for one in kernels for file in one._cache.files()}
     size = sum(file.stat().st_size for file in files) / 2**20
-    print(f"machine code: {size:.0f} MiB below {os.path.commonpath([file.parents[1] for file in files])}")
+    place = os.path.commonpath([Path(one._cache.cache_path).parent for one in kernels])
+    print(f"machine code: {size:.1f} MiB below {place}")
     if left := [] if chosen else [one.__name__ for one in kernels if not one._cache.files()]:
         print(f"compiled at their first call: {', '.join(left)}")
     return None
