@@ -34,6 +34,7 @@ autodoc_typehints = "none"
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+strip_signature_backslash = True  # tree_ keeps its underscore
 default_role = "code"
 copybutton_exclude = ".linenos, .gp, .go"
 

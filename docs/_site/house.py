@@ -14,6 +14,7 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
+from sphinx.domains.python import PyObject
 
 import optree
 from optree import solvers
@@ -205,7 +206,7 @@ def _drawn(docname: str, text: str) -> str:
 
 def _named(fence: re.Match) -> str:
     """Return a fence with the name of its file as a caption."""
-    return f"```{{code-block}} {fence[1].replace('csv', 'text')}\n:caption: {fence[2]}\n"
+    return f"```{{code-block}} {fence[1].replace('csv', 'text')}\n:caption: `{fence[2]}`\n"
 
 
 def _plain(app, what, name, thing, options, lines: list[str]) -> None:
@@ -221,6 +222,7 @@ def _read(app, docname: str, source: list[str]) -> None:
 
 def setup(app) -> dict:
     """Write the generated pages before Sphinx looks for sources."""
+    next(field for field in PyObject.doc_field_types if field.name == "variable").label = "Attributes"
     app.connect("builder-inited", write, priority=1)
     app.connect("autodoc-process-docstring", _plain, priority=1)
     app.connect("source-read", _read)

@@ -80,6 +80,8 @@ def test_a_fit_from_the_wheel_with_its_declared_dependencies_alone_and_then_read
     assert again.stdout == "optimal 1.0 False\n0\n", again.stderr
     assert "no folder can be written" in again.stderr
     assert run(PREDICT.format(str(model)), wheel, **NOWHERE).stdout == "[0 1]\n"
+    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path)}  # no machine code is there, and none is needed
+    assert run(f"{PREDICT.format(str(model))}\n{COMPILED}", wheel, **elsewhere).stdout == "[0 1]\n0\n"
 
 
 def test_the_command_that_compiles_shows_progress_and_size_and_a_later_process_compiles_nothing(tmp_path):
