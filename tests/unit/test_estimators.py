@@ -30,6 +30,7 @@ from optree import (
     OptimalTreeClassifierCV,
     OptimalTreeRegressor,
     SPLITClassifier,
+    estimators,
 )
 from optree.budget import Budget, Clock, Pace
 from optree.result import Trace
