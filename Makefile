@@ -3,6 +3,7 @@
 #   make test   set up, run all tests
 # `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
+# `make docs` builds the documentation site, build/docs/index.html, without a network once it is set up.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
 # LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.
 # After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
@@ -16,7 +17,7 @@ VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
 PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
-.PHONY: run test test-fast archive lint lock clean
+.PHONY: run test test-fast docs archive lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
@@ -27,7 +28,11 @@ run: $(VENV)/ready
 archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI
 	. $(VENV)/bin/activate && python -m optree.bench.report.archive results/$(NAME)
 
-test: $(VENV)/ready .exports/ready
+docs: $(VENV)/docs
+	. $(VENV)/bin/activate && sphinx-build -q -W --keep-going docs build/docs
+	@echo "Documentation: build/docs/index.html"
+
+test: $(VENV)/docs .exports/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)
 
 test-fast: $(VENV)/ready
@@ -44,6 +49,10 @@ $(VENV)/ready: requirements/main.lock requirements/build.lock pyproject.toml
 	.exports/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/exports.lock
 	touch $@
 
+$(VENV)/docs: $(VENV)/ready requirements/docs.lock
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.lock
+	touch $@
+
 lint: $(VENV)/ready
 	. $(VENV)/bin/activate && ruff check . && ruff format --check . && snakefmt --check Snakefile workflow
 
@@ -55,6 +64,8 @@ lock:  # needs uv
 	$(LOCK) --all-extras pyproject.toml -o requirements/main.lock
 	printf '%s\n' $(EXPORTS) | $(LOCK) -c requirements/main.lock - -o requirements/exports.lock
 	echo 'setuptools>=77' | $(LOCK) - -o requirements/build.lock
+	printf '%s\n' furo latex2mathml myst-parser sphinx sphinx-copybutton \
+	    | $(LOCK) - --constraint requirements/main.lock -o requirements/docs.lock
 	for peer in workflow/peers/*/peer.yaml; do \
 	    sed -n 's/^requirements: \[\(.*\)\]/\1/p' $$peer | tr ',' '\n' | $(LOCK) - -o $${peer%/*}/requirements.lock; \
 	done

@@ -10,10 +10,10 @@ Each model of a table is a process of its own; the default call comes after fits
 time of ``fit``; MiB is the peak memory of the process. A row that is interrupted goes on with the models that are left:
 the others are in a file beside the CSV file.
 
-    python benchmarks/any_table.py --mirror DIR --out tables.csv --readme README.md
+    python benchmarks/any_table.py --mirror DIR --out tables.csv --page docs/comparison.md
 
 DIR is a directory of raw data files, as for the workflow (``data_mirror``). Without it four tables of scikit-learn and
-two generated tables are measured. ``--readme`` writes the tables of the CSV file into the README; ``--tables`` without
+two generated tables are measured. ``--page`` writes the tables of the CSV file into a page; ``--tables`` without
 names measures none.
 """
 
@@ -195,7 +195,7 @@ def short(number: float, digits: int = 4) -> str:
 
 
 def published(table: pd.DataFrame) -> str:
-    """Return the table of the project's README."""
+    """Return the table of docs/comparison.md."""
     columns = {
         "table": table["table"].str.replace("_", " "),
         "rows x columns": [f"{rows:,} x {columns}" for rows, columns in table[["rows", "columns"]].to_numpy()],
@@ -211,11 +211,11 @@ def published(table: pd.DataFrame) -> str:
     return "\n".join([rows[0], "|---|" + "--:|" * (len(columns) - 1), *rows[1:]])
 
 
-def publish(table: pd.DataFrame, readme: Path) -> None:
+def publish(table: pd.DataFrame, page: Path) -> None:
     """Write the table in the place of the table with the same columns."""
-    text, new = readme.read_text(), published(table)
+    text, new = page.read_text(), published(table)
     first = text.index(new.splitlines()[0])
-    readme.write_text(text[:first] + new + text[text.index("\n\n", first) :])
+    page.write_text(text[:first] + new + text[text.index("\n\n", first) :])
 
 
 def measured_once(piece: str, name: str, options: argparse.Namespace, pieces: Path) -> dict:
@@ -238,7 +238,7 @@ def main() -> None:
     parser.add_argument("--mirror", type=Path, metavar="DIR", help=f"raw data files, for {', '.join(FILES)}")
     parser.add_argument("--seconds", type=float, default=30, help="the limit on time, 30 by default")
     parser.add_argument("--out", type=Path, help="a CSV file, whose other tables stay")
-    parser.add_argument("--readme", type=Path, help="a Markdown file whose table is replaced")
+    parser.add_argument("--page", type=Path, help="a Markdown file whose table is replaced")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -260,8 +260,8 @@ def main() -> None:
     table = pd.DataFrame(sorted(found, key=lambda row: order.index(row["table"])))
     if options.out:
         table.to_csv(options.out, index=False)
-    if options.readme:
-        publish(table, options.readme)
+    if options.page:
+        publish(table, options.page)
     print(published(table))
 
 

@@ -13,6 +13,7 @@ from optree.estimators.optimal_regressor import OptimalTreeRegressor
 from optree.estimators.policy import OptimalPolicyTree
 from optree.estimators.rashomon import RashomonSet
 from optree.estimators.split import LicketySPLITClassifier, SPLITClassifier
+from optree.namesake import look_for_namesake
 
 __all__ = [
     "BranchesClassifier",
@@ -33,3 +34,5 @@ __all__ = [
     "SPLITClassifier",
     "TreeClassifier",
 ]
+
+look_for_namesake()

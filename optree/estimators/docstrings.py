@@ -247,7 +247,7 @@ _TEXTS = {
             "iterations" are nodes (splits and leaves) of the fitted CARTs; for other generators, candidate splits, or
             splits with lookahead. "splits" are splits alone.
         classes_ : ndarray of shape (n_classes,)
-            The classes, sorted; of classifiers.
+            The classes of a classifier, sorted.
         {columns}
 
         Notes
@@ -307,7 +307,7 @@ _TEXTS = {
         compile_seconds_ : float
             Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
         classes_ : ndarray of shape (n_classes,)
-            The classes, sorted; of classifiers.
+            The classes of a classifier, sorted.
         {columns}
 
         References

@@ -133,4 +133,17 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
     Minimises the mean squared error plus ``alpha`` times the complexity.
 
     {dpdt}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from optree import DPDTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> print(DPDTreeRegressor(max_depth=2).fit(X, y).export_text())
+    s5 > 4.60015
+    |   bmi > 27.75: 225.88 (108)
+    |   bmi <= 27.75: 162.68 (116)
+    s5 <= 4.60015
+    |   bmi > 26.95: 159.74 (47)
+    |   bmi <= 26.95: 96.31 (171)
     """

@@ -314,6 +314,9 @@ class OptimalTreeClassifierCV(OptimalTrees):
             trees.append(ScoredTree(stretch.lowest, stretch.highest, value, stretch.tree.n_splits, proven))
         return trees
 
+    def _objective(self, regularization=None) -> Objective:
+        return super()._objective(self.regularization_ if regularization is None else regularization)
+
     def plot_path(self, ax=None):
         """Draw the mean score with its standard error, and the number of splits, against lambda; return the axes.
 

@@ -1,6 +1,6 @@
 """The table of solvers, made of their declarations.
 
-``python -m optree.solvers`` prints it; ``python -m optree.solvers README.md`` renews it in a file.
+``python -m optree.solvers`` prints it; ``python -m optree.solvers docs/solvers.md`` renews it in a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from optree.solvers import Solver, get, names
 _HEAD = "| name | method | proof | accepts | paper |\n|---|---|---|---|---|\n"
 
 
-def _accepted(solver: Solver) -> str:
+def accepted(solver: Solver) -> str:
     """Return the constraints, splits and losses that a solver accepts; binary splits and accuracy are not listed."""
     constraints = [f"`{name}`" for name in solver.constraints if name != "costs"]
     kinds = {"multiway": "multiway splits", "numeric": "columns of numbers"}
@@ -26,13 +26,17 @@ def _accepted(solver: Solver) -> str:
     return ", ".join([*constraints, *splits, *costs, *([losses] if losses else [])])
 
 
+def linked(paper: str) -> str:
+    """Return a reference to a paper with its arXiv number as a link."""
+    return re.sub(r"arXiv (\d+\.\d+)", r"[arXiv \1](https://arxiv.org/abs/\1)", paper)
+
+
 def table() -> str:
     """Return the table in Markdown."""
     text = _HEAD
     for solver in map(get, names()):
         proof = "yes" if solver.exact else "no"
-        paper = re.sub(r"arXiv (\d+\.\d+)", r"[arXiv \1](https://arxiv.org/abs/\1)", solver.paper)
-        text += f"| `{solver.name}` | {solver.title} | {proof} | {_accepted(solver)} | {paper} |\n"
+        text += f"| `{solver.name}` | {solver.title} | {proof} | {accepted(solver)} | {linked(solver.paper)} |\n"
     return text
 
 

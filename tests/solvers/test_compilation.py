@@ -139,12 +139,12 @@ def test_where_nothing_can_be_written_every_process_compiles(package):
 def test_code_with_bounds_checks_is_kept_apart(monkeypatch, tmp_path):
     monkeypatch.setattr(disk_cache.config, "CACHE_DIR", str(tmp_path))
     module, file = "optree.solvers.branches.search", "search.py"
-    folders = []
+    found = []
     for checked in (0, 1):
         monkeypatch.setattr(disk_cache.config, "BOUNDSCHECK", checked)
-        folders.append(disk_cache.folder.__wrapped__(module, file, "kernels"))
-    assert len(set(folders)) == 2
-    assert all(folder.is_dir() for folder in folders)
+        found += disk_cache.folders.__wrapped__(module, file, "kernels")
+    assert len(set(found)) == 2
+    assert all(folder.is_dir() for folder in found)
 
 
 def test_all_of_numba_that_is_not_public_is_in_one_folder():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import pickle
 import signal
@@ -24,7 +23,7 @@ from support.cart_naive import random_rows
 from support.modes import seeds
 from support.refusal import refused
 
-from optree import DPDTreeClassifier, DPDTreeRegressor, estimators, solvers
+from optree import DPDTreeClassifier, DPDTreeRegressor, solvers
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
@@ -88,12 +87,6 @@ def test_what_a_fit_leaves_behind():
     again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
     encoder = Encoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict())))
     assert np.array_equal(again.predict(encoder.read(X.to_numpy())), model.predict(X))
-
-
-def test_the_examples_in_the_docstrings():
-    failed, tried = doctest.testmod(estimators.dpdt)
-    assert tried >= 4
-    assert not failed
 
 
 def test_a_regression():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 import sys
 from fractions import Fraction
@@ -182,14 +181,6 @@ def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
     assert OptimalTreeClassifier("0.01", max_depth=1).fit(X, labels).tree_.depth == 1
     coarse = OptimalTreeClassifier(0, max_thresholds=2).fit(X, labels)
     assert [feature.name for feature in coarse.tree_.features] == ["size <= 2.5", "size <= 4.5", "colour"]
-
-
-def test_the_examples_in_the_docstrings():
-    names = ("branches", "gosdt", "murtree", "murtree_regressor", "optimal", "optimal_regressor")
-    for module in (getattr(estimators, name) for name in names):
-        failed, tried = doctest.testmod(module)
-        assert tried >= 4
-        assert not failed
 
 
 def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):

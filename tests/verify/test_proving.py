@@ -16,6 +16,7 @@ from optree import (
     GOSDTClassifier,
     MurTreeClassifier,
     OptimalTreeClassifier,
+    OptimalTreeClassifierCV,
     SPLITClassifier,
 )
 from optree.errors import OptreeError
@@ -57,6 +58,7 @@ EXACT = {
     "dl85": DL85Classifier(2),
     "branches": BranchesClassifier("0.02"),
     "gosdt": GOSDTClassifier("0.02"),
+    "cross-validation": OptimalTreeClassifierCV(lowest="0.02", max_depth=2),
 }
 
 

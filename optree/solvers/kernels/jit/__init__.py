@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 
 from numba import config, njit
+from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 
 from optree.compilation import COMPILATION
@@ -33,6 +34,9 @@ else:
     # Nothing is compiled for calls from Python.
     _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
     _KERNEL = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+
+
+KERNELS: list[Dispatcher] = []  # of all modules that are imported
 
 
 class _Events(Listener):
@@ -59,15 +63,11 @@ def kernel(function: Callable) -> Callable:
     if config.DISABLE_JIT:
         return function
     kind = "plain" if PLAIN else "kernels"
-    folder, before = disk_cache.folder(function.__module__, function.__code__.co_filename, kind), config.CACHE_DIR
-    try:
-        config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
-        made = njit(cache=folder is not None, **_KERNEL)(function)
-        if folder:
-            disk_cache.keep_in(folder, made._cache)
-        return made
-    finally:
-        config.CACHE_DIR = before
+    made = njit(**_KERNEL)(function)
+    if folders := disk_cache.folders(function.__module__, function.__code__.co_filename, kind):
+        made._cache = disk_cache.KernelCache(function, folders)
+    KERNELS.append(made)
+    return made
 
 
 def inner_function(function: Callable | None = None, **options) -> Callable:

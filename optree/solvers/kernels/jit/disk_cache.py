@@ -7,7 +7,9 @@ version deletes the folders of versions that no process has used for a week.
 
 numba raises an error where neither the package's folder nor a home folder can be written, as in many containers. Here
 the cache is in the first of these folders that can be written: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the
-user's cache folder, and a folder of the user's own among the temporary files. If none can be, nothing is kept on disk.
+user's cache folder, and a folder of the user's own among the temporary files. The folders before this one are read, so
+that an image of a container can bring its machine code (:mod:`optree.compile`). If none can be written, nothing is kept
+on disk, and a log record of level WARNING says so once.
 
 numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
 that compile a function for different types at the same time can take the same number. A later process then runs code
@@ -17,6 +19,7 @@ for other types, without an error. Here a file is named by the digest of its key
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -28,7 +31,7 @@ from functools import cache
 from pathlib import Path
 
 from numba import config
-from numba.core.caching import Cache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 from optree.files import private_folder
 
@@ -81,7 +84,7 @@ def _candidates(file: str) -> Iterator[Callable[[], Path]]:
 
 
 @cache
-def folder(module: str, file: str, kind: str) -> Path | None:
+def folders(module: str, file: str, kind: str) -> list[Path]:
     """Make the folder for the machine code of a module, and delete the unused folders of its other versions.
 
     Parameters
@@ -93,11 +96,11 @@ def folder(module: str, file: str, kind: str) -> Path | None:
 
     Returns
     -------
-    Path or None
-        None if no folder can be written.
+    list of Path
+        The folder that can be written, if there is one, and the folders that can only be read.
     """
     kind += "-checked" if config.BOUNDSCHECK else ""
-    name = f"{module}-{kind}-"
+    name, readable = f"{module}-{kind}-", []
     for candidate in _candidates(file):
         with suppress(OSError, RuntimeError):  # RuntimeError: the user has no home folder
             made = candidate() / f"{name}{code_digest(module)}"
@@ -106,35 +109,90 @@ def folder(module: str, file: str, kind: str) -> Path | None:
                 for other in made.parent.glob(f"{name}*"):
                     if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
                         shutil.rmtree(other, ignore_errors=True)
+            readable.append(made)
             tempfile.TemporaryFile(dir=made).close()
             os.utime(made)
-            return made
-    return None
+            return readable[::-1]
+    _say_that_nothing_is_kept()
+    return readable
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    logging.getLogger("optree").warning(
+        "optree: no folder can be written for machine code, so that each process compiles; name one in NUMBA_CACHE_DIR"
+    )
 
 
 class CodeFiles(IndexDataCacheFile):
     """The files of a function's machine code: one for each key, that is signature, processor and bytecode.
 
-    The digest in a file's name covers numba's version too.
+    The digest in a file's name covers numba's version too. ``_folders`` are those of :func:`folders`.
     """
 
+    def __init__(self, folders: list[Path], filename_base: str):
+        super().__init__(str(folders[0]), filename_base, source_stamp=None)
+        self._folders = folders
+
     def save(self, key: tuple, data: object) -> None:
-        """Write the file of a key."""
-        os.makedirs(self._cache_path, exist_ok=True)  # another process may have found the folder unused
-        self._save_data(self._name(key), (key, data))
+        """Write the file of a key, where the folder can be written and the disk has room."""
+        with suppress(OSError):
+            os.makedirs(self._cache_path, exist_ok=True)  # another process may have found the folder unused
+            self._save_data(self._name(key), (key, data))
 
     def load(self, key: tuple) -> object | None:
         """Return the machine code of a key, or None if there is no file."""
-        try:
-            written, data = self._load_data(self._name(key))
-        except FileNotFoundError:
-            return None
-        return data if written == key else None
+        for folder in self._folders:
+            with suppress(OSError):
+                written, data = self._load_data(str(folder / self._name(key)))
+                if written == key:
+                    return data
+        return None
 
     def _name(self, key: tuple) -> str:
         return self._data_name(int(hashlib.sha256(repr((self._version, key)).encode()).hexdigest()[:16], 16))
 
 
-def keep_in(folder: Path, cache: Cache) -> None:
-    """Let numba's cache of a function keep its files in a folder, named by their keys."""
-    cache._cache_file = CodeFiles(str(folder), cache._impl.filename_base, source_stamp=None)
+class _Locator:
+    """What numba asks about the place of a function's machine code, without its checks: `CodeFiles` knows the place."""
+
+    def __init__(self, function: Callable, file: str):
+        self._py_file, self._line = file, function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable, file: str) -> _Locator:
+        """Return the locator of a function of a file."""
+        return cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        """Do nothing: `CodeFiles.save` makes the folder."""
+
+    def get_cache_path(self) -> str:
+        """Return a path that is not used."""
+        return ""
+
+    def get_source_stamp(self) -> None:
+        """Return None: the folder's name has a digest of the source."""
+
+    def get_disambiguator(self) -> str:
+        """Return the line of the function."""
+        return str(self._line)
+
+
+class _MachineCode(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class KernelCache(FunctionCache):
+    """The cache of a kernel's machine code in given folders."""
+
+    _impl_class = _MachineCode
+
+    def __init__(self, function: Callable, folders: list[Path]):
+        super().__init__(function)
+        self._cache_path = str(folders[0])
+        self._folders, self._cache_file = folders, CodeFiles(folders, self._impl.filename_base)
+
+    def files(self) -> list[Path]:
+        """Return the files of machine code that are on disk."""
+        return [file for folder in self._folders for file in folder.glob(f"{self._impl.filename_base}.*.nbc")]
