@@ -198,8 +198,9 @@ def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
 
 
 @compiled_only
-def test_counts_of_many_digits_are_exact():
-    """A set of 28 digits, against the same recurrence in Python's integers."""
+@pytest.mark.parametrize("error", [0, 0.3])
+def test_counts_of_many_digits_are_exact(monkeypatch, error):
+    """A set of 28 digits, against the same recurrence in Python's integers; float64 may find the wrong neighbour."""
     problem = noise(60, 8)
     search = solve(problem, Objective.of("0.005", "leaf"), adder="0.2")
     assert search.trees.total > 2**64
@@ -221,9 +222,15 @@ def test_counts_of_many_digits_are_exact():
             own.update(product)
         numbers[v] = own
     assert dict(sorted(numbers[0].items())) == trees.by_cost
-    for part in range(7):
-        rank = trees.total * part // 7
-        assert trees.rank(trees.tree(rank)) == rank
+    for counts in trees._counts.values():
+        noisy = counts.floats * (1 + error * np.random.RandomState(0).rand(len(counts.floats)))
+        monkeypatch.setattr(counts, "_floats", np.where(counts.floats < exact.EXACT, counts.floats, noisy))
+    ranks = [0, 1, trees.total - 1, *(trees.total * part // 97 for part in range(97))]
+    found = [trees.tree(rank) for rank in ranks]
+    assert [trees.rank(tree) for tree in found] == ranks
+    monkeypatch.setattr(Trees, "_is_whole", False)  # the walk of sets with required features
+    assert [trees.tree(rank) for rank in ranks[::20]] == found[::20]
+    assert [trees.rank(tree) for tree in found[::20]] == ranks[::20]
 
 
 def test_a_limit_leaves_a_complete_set():
@@ -320,9 +327,12 @@ def test_small_units_order_all_trees_of_a_set_as_the_given_units_do():
         share = Fraction(int(random.randint(1, 10**12)), 10**12) * random.choice([1, 10, 100]).item()
         given = Scale(share.denominator, share.numerator, share.denominator)
         bound = int(random.randint(1, 12)) * given.penalty + int(random.randint(10)) * given.error
-        units, most = Units(given, bound), max(1000, bound // given.penalty + 1)
+        least, leaves = int(random.randint(3)), int(random.randint(1, 20))
+        units = Units(given, bound, least, leaves)
+        most = min(max(0, bound - given.error * least) // given.penalty + 1, leaves)
         assert units.small == given or units.small.error <= 2 * most
-        trees = [(loss, paid) for loss in range(bound // given.error + 3) for paid in range(bound // given.penalty + 5)]
+        losses, numbers = range(least, bound // given.error + 3), range(leaves + 1)
+        trees = [(loss, paid) for loss in losses for paid in numbers]
         trees = [trees[k] for k in random.permutation(len(trees))[:200]]
         costs = [given.error * loss + given.penalty * paid for loss, paid in trees]
         small = [units.small.error * loss + units.small.penalty * paid for loss, paid in trees]

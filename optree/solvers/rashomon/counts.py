@@ -10,7 +10,16 @@ from optree.budget import Budget
 from optree.solvers.driver import Sweep, drive, enlarge
 from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
-from optree.solvers.rashomon.polynomials import Terms, count_edges, inside, outside, vote
+from optree.solvers.rashomon.polynomials import (
+    Terms,
+    count_edge,
+    count_edges,
+    count_shares,
+    find_share,
+    inside,
+    outside,
+    vote,
+)
 
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
 
@@ -76,11 +85,17 @@ class Counts:
     ):
         self.graph, self.terms, self.copies, self.depth = graph, terms, np.asarray(copies, float), depth
         self.moduli = moduli_for(most)
+        self._inverses = np.array([self.moduli, [1 / modulus if modulus else 0 for modulus in self.moduli]], float)
+        self._by_row: dict[int, np.ndarray] = {}
         # float64[terms] for each modulus and, with a limit on depth, each number of levels of splits left
         is_known = values is not None and depth is None and self.moduli == (0,)
         self.values = [[values]] if is_known else [self._levels(float(modulus), run) for modulus in self.moduli]
         self._floats = values
         self._polynomials: dict[tuple, dict[int, int]] = {}
+
+    def __getstate__(self) -> dict:
+        """Return the attributes for a pickle, without a copy of the values."""
+        return vars(self) | {"_by_row": {}}
 
     def _copies(self, level: int) -> np.ndarray:
         """Return the copies of each feature for nodes with some levels left."""
@@ -118,15 +133,66 @@ class Counts:
             self._polynomials[v, depth] = {x: number for x, number in found if number}
         return self._polynomials[v, depth]
 
-    def pairs(self, v: int, depth: int | None, cost: int) -> list[int]:
-        """Return the number of subtrees of a cost with each edge of a node, for one copy of its feature."""
-        found, level, ones = [], 0 if depth is None else depth - 1, np.ones(len(self.copies))
-        for modulus, levels in zip(self.moduli, self.values, strict=True):
-            out = np.zeros(int(self.graph.node[v]["n_edges"]))
-            if depth != 0:
-                count_edges(self.graph, self.terms, levels[level], ones, v, cost, float(modulus), out)
-            found.append(out)
-        return whole(found, self.moduli)
+    def _rows(self, level: int) -> np.ndarray:
+        """Return the values of nodes with some levels of splits left, float64[terms, moduli]."""
+        if level not in self._by_row:
+            self._by_row[level] = np.stack([levels[level] for levels in self.values], axis=1)
+        return self._by_row[level]
+
+    def _count_edges(self, edges: range, cost: int, columns: list[np.ndarray], rows: np.ndarray, inverses: np.ndarray):
+        """Return the number of subtrees of a cost with each of some edges, for one copy, float64[edges, moduli].
+
+        columns : the values by modulus; rows : the same values as float64[terms, moduli].
+        """
+        found = np.zeros((len(edges), len(columns)))
+        count_edges(self.graph, self.terms, rows, edges.start, cost, inverses, found)
+        for i in np.flatnonzero(self.graph.edge["nodes"][edges.start : edges.stop] > 2).tolist():
+            for m, (values, modulus) in enumerate(zip(columns, inverses[0].tolist(), strict=True)):
+                found[i, m] = count_edge(self.graph, self.terms, values, edges[i], cost, modulus)
+        return found
+
+    def pairs(self, edges: range, depth: int | None, cost: int) -> list[int]:
+        """Return the number of subtrees of a cost with each of consecutive edges, for one copy of its feature."""
+        if depth == 0:
+            return [0] * len(edges)
+        level = 0 if depth is None else depth - 1
+        columns = [levels[level] for levels in self.values]
+        return whole(list(self._count_edges(edges, cost, columns, self._rows(level), self._inverses).T), self.moduli)
+
+    def number(self, v: int, x: int) -> int:
+        """Return the number of subtrees of a node of cost ``x`` above its optimum, without a limit on depth."""
+        part = part_of(self.graph, v)
+        at = part.start + int(np.searchsorted(self.terms.exponent[part], x))
+        return whole([levels[0][at : at + 1] for levels in self.values], self.moduli)[0]
+
+    def edge_of(self, edges: range, cost: int, rank: int) -> int:
+        """Return the edge of a subtree by its rank among those of a cost with these edges, or a neighbour."""
+        none = np.zeros((2, 1))
+        found = self._count_edges(edges, cost, [self.floats], self.floats[:, None], none)[:, 0]
+        sums = np.cumsum(found * self.copies[self.graph.edge["feature"][edges.start : edges.stop]])
+        return edges[min(int(np.searchsorted(sums, float(rank), "right")), len(edges) - 1)]
+
+    def before(self, edges: range, e: int, cost: int, total: int) -> tuple[int, int]:
+        """Return the number of subtrees of a cost with the edges before one, and with one copy of this edge.
+
+        total : the number with all these edges. The numbers of the edges on one side of ``e`` tell that of the others.
+        """
+        is_low = 2 * (e - edges.start) < len(edges)
+        part = range(edges.start, e + 1) if is_low else range(e, edges.stop)
+        numbers = self.pairs(part, None, cost)
+        copies = map(int, self.copies[self.graph.edge["feature"][part.start : part.stop]].tolist())
+        products = [n * times for n, times in zip(numbers, copies, strict=True)]
+        return (sum(products[:-1]), numbers[-1]) if is_low else (total - sum(products), numbers[0])
+
+    def share_of(self, first: int, second: int, room: int, rank: int) -> int:
+        """Return the cost of the first subtree in a pair by its rank, or a neighbour; see ``find_share``."""
+        return int(find_share(self.graph, self.terms, self.floats, first, second, room, float(rank)))
+
+    def shares(self, first: int, second: int, room: int, x: int) -> list[int]:
+        """Return the numbers of `count_shares`, without a limit on depth."""
+        found = np.zeros((3, len(self.moduli)))
+        count_shares(self.graph, self.terms, self._rows(0), first, second, room, x, self._inverses, found)
+        return whole(list(found.T), self.moduli)
 
     def through(self, toward: np.ndarray | None = None) -> tuple[list[int], list[int]]:
         """Return the number of trees with each node as a leaf, and through each edge by one copy of its feature (L6).

@@ -154,6 +154,36 @@ def last_node(graph, e):
     return last
 
 
+@inner_function
+def first_node(graph, e):
+    """Return the place of the first child of an edge that is a node; the edge has one."""
+    c = np.int64(graph.edge[e]["child"])
+    while graph.child[c] < 0:
+        c += 1
+    return c
+
+
+@inner_function
+def place_in(graph, terms, v, x):
+    """Return the place of the first term of node ``v`` with an exponent of at least ``x``, or the end of its terms."""
+    low, high = graph.node[v]["first"], graph.node[v]["first"] + graph.node[v]["terms"]
+    while low < high:
+        middle = (low + high) // 2
+        if terms.exponent[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner_function
+def place_of(graph, terms, v, x):
+    """Return the place of the term of node ``v`` with exponent ``x``, -1 if there is none."""
+    place = place_in(graph, terms, v, x)
+    is_held = place < graph.node[v]["first"] + graph.node[v]["terms"] and terms.exponent[place] == x
+    return place if is_held else np.int64(-1)
+
+
 @kernel
 def inside(graph, terms, values, below, copies, modulus, finds, iterations):
     """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
@@ -302,27 +332,111 @@ def vote(graph, leaves, through, copies, places, modulus, on_path, out):
             votes[k] = exactly(votes[k], modulus)
 
 
+@inner_function
+def sum_pairs(graph, terms, rows, first, second, room, low, high, moduli, out):
+    """Count the pairs of subtrees of two nodes whose costs sum to ``room``, with the first cost in low .. high - 1.
+
+    rows : float64[terms, moduli], the values of all moduli. moduli : float64[2, moduli], with their inverses. out :
+    float64[moduli], filled; each product modulo a prime is below 2^26, so that the sums are exact. The loop is over the
+    node of fewer terms; exponents without gaps are indices.
+    """
+    if graph.node[second]["terms"] < graph.node[first]["terms"]:
+        first, second, low, high = second, first, room - high + 1, room - low + 1
+    out[:] = 0
+    start, held, exponent = graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
+    j = start + held - 1
+    is_whole = held > 0 and exponent[j] == held - 1
+    if is_whole:
+        low = max(low, room - held + 1)
+    for i in range(place_in(graph, terms, first, low), place_in(graph, terms, first, min(high, room + 1))):
+        rest = room - exponent[i]
+        if is_whole:
+            j = start + rest
+        else:
+            while j >= start and exponent[j] > rest:
+                j -= 1
+            if j < start or exponent[j] != rest:
+                continue
+        for m in range(len(out)):
+            out[m] += reduce_by(rows[i, m] * rows[j, m], moduli[0, m], moduli[1, m])
+    for m in range(len(out)):
+        out[m] = exactly(out[m], moduli[0, m])
+
+
 @kernel
-def count_edges(graph, terms, below, copies, v, cost, modulus, out):
-    """Fill ``out`` with the number of subtrees of exactly ``cost`` with each edge of node ``v``."""
+def count_edges(graph, terms, rows, first, cost, moduli, out):
+    """Fill ``out``, float64[edges, moduli], with the number of subtrees of exactly ``cost`` with consecutive edges.
+
+    first : the first edge. The numbers are for one copy of the feature. The number of an edge with three nodes or more
+    stays, see `count_edge`.
+    """
     graph, terms = borrow(graph), borrow(terms)
-    inverse = 1 / modulus if modulus else 0.0
-    node = graph.node[v]
-    for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
-        scale, room, last, total = (
-            copies[graph.edge[e]["feature"]],
-            room_of_edge(graph, e, cost),
-            last_node(graph, e),
-            0.0,
-        )
-        if last < 0:
-            total = scale if room == 0 else 0.0
-        elif room >= 0 and scale:
-            child = graph.node[graph.child[last]]
-            j = child["first"] + child["terms"] - 1
-            for i in range(multiply(graph, terms, below, e, last, scale, room, modulus, inverse)):
-                while j >= child["first"] and terms.exponent[j] > room - terms.power[i]:
-                    j -= 1
-                if j >= child["first"] and terms.exponent[j] == room - terms.power[i]:
-                    total = reduce_by(total + terms.factor[i] * below[j], modulus, inverse)
-        out[e - node["first_edge"]] = exactly(total, modulus)
+    for i in range(len(out)):
+        e, own = first + i, out[i]
+        room, last, nodes = room_of_edge(graph, e, cost), last_node(graph, e), graph.edge[e]["nodes"]
+        if nodes == 0 and room == 0:
+            own[:] = 1
+        elif nodes == 1 and room >= 0:
+            j = place_of(graph, terms, graph.child[last], room)
+            if j >= 0:
+                own[:] = rows[j]
+        elif nodes == 2 and room >= 0:
+            child = graph.child[first_node(graph, e)]
+            sum_pairs(graph, terms, rows, child, graph.child[last], room, 0, room + 1, moduli, own)
+
+
+@kernel
+def count_edge(graph, terms, values, e, cost, modulus):
+    """Return the number of subtrees of exactly ``cost`` with an edge that has nodes, for one copy of its feature."""
+    graph, terms = borrow(graph), borrow(terms)
+    inverse, room, total, one = 1 / modulus if modulus else 0.0, room_of_edge(graph, e, cost), 0.0, 1.0
+    if room < 0:
+        return total
+    last = last_node(graph, e)
+    for i in range(multiply(graph, terms, values, e, last, one, room, modulus, inverse)):
+        j = place_of(graph, terms, graph.child[last], room - terms.power[i])
+        if j >= 0:
+            total = reduce_by(total + terms.factor[i] * values[j], modulus, inverse)
+    return exactly(total, modulus)
+
+
+@kernel
+def count_shares(graph, terms, rows, first, second, room, x, moduli, out):
+    """Count the pairs of subtrees of two nodes whose costs sum to ``room``, by the cost ``x`` of the first one.
+
+    ``out``, float64[3, moduli], gets the number of pairs with a lower cost of the first subtree, the number of first
+    subtrees of cost x, and the number of second ones beside them.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    sum_pairs(graph, terms, rows, first, second, room, 0, x, moduli, out[0])
+    for k, v, y in ((1, first, x), (2, second, room - x)):
+        j = place_of(graph, terms, v, y)
+        out[k] = 0
+        if j >= 0:
+            out[k] = rows[j]
+
+
+@kernel
+def find_share(graph, terms, values, first, second, room, rank):
+    """Return the cost of the first subtree in the pair of a rank among those of `count_shares`, -1 without a pair.
+
+    values : float64[terms], without a modulus. Numbers that are not exact may give a neighbour of the cost.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    i, end = graph.node[first]["first"], graph.node[first]["first"] + graph.node[first]["terms"]
+    start, j = graph.node[second]["first"], graph.node[second]["first"] + graph.node[second]["terms"] - 1
+    total, found = 0.0, np.int64(-1)
+    while i < end and j >= start:
+        excess = terms.exponent[i] + terms.exponent[j] - room
+        if excess > 0:
+            j -= 1
+        elif excess < 0:
+            i += 1
+        else:
+            number = values[i] * values[j]
+            if number:
+                total, found = total + number, terms.exponent[i]
+                if total > rank:
+                    break
+            i, j = i + 1, j - 1
+    return found

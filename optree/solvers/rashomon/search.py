@@ -173,11 +173,18 @@ class Search:
             self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
             self.certified = self.bound
             if self.bound >= self.optimum:
-                self.units = Units(scale, self.bound)
-                small, engine = self.units.small, self.engine
+                engine = self.engine
+                self.units = Units(scale, self.bound, engine.constant, self._most_leaves())
+                small = self.units.small
                 self._offset = engine.constant * small.error + small.penalty * (self.objective.penalty == "leaf")
                 self._find(small, clock, shallow if small == scale else None)
         self._release()
+
+    def _most_leaves(self) -> int:
+        """Return an upper bound on the number of leaves: each has a group of equal rows, and at most ``max_depth``."""
+        groups, depth = len(self.problem.groups.codes), self.objective.max_depth
+        most = max(self.problem.n_parts.tolist(), default=1)
+        return groups if depth is None or depth >= groups else min(groups, most**depth)
 
     def _is_shallow(self) -> bool:
         """Return whether the depth-limited search finds the optima of the children of the root."""
