@@ -12,7 +12,6 @@ from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
 from optree.solvers.rashomon.polynomials import (
     Terms,
-    count_edge,
     count_edges,
     count_shares,
     find_share,
@@ -85,35 +84,29 @@ class Counts:
     ):
         self.graph, self.terms, self.copies, self.depth = graph, terms, np.asarray(copies, float), depth
         self.moduli = moduli_for(most)
-        self._inverses = np.array([self.moduli, [1 / modulus if modulus else 0 for modulus in self.moduli]], float)
-        self._by_row: dict[int, np.ndarray] = {}
-        # float64[terms] for each modulus and, with a limit on depth, each number of levels of splits left
+        self._moduli = np.array(self.moduli, float)
+        # float64[moduli, terms] for each number of levels of splits left; one array without a limit on depth
         is_known = values is not None and depth is None and self.moduli == (0,)
-        self.values = [[values]] if is_known else [self._levels(float(modulus), run) for modulus in self.moduli]
+        self.values = [values[None]] if is_known else self._levels(self._moduli, run)
         self._floats = values
         self._polynomials: dict[tuple, dict[int, int]] = {}
-
-    def __getstate__(self) -> dict:
-        """Return the attributes for a pickle, without a copy of the values."""
-        return vars(self) | {"_by_row": {}}
 
     def _copies(self, level: int) -> np.ndarray:
         """Return the copies of each feature for nodes with some levels left."""
         return 0 * self.copies if self.depth is not None and level == 0 else self.copies
 
-    def _levels(self, modulus: float, run: Run) -> list[np.ndarray]:
+    def _levels(self, moduli: np.ndarray, run: Run) -> list[np.ndarray]:
         """Return the values of all nodes by levels of splits left; without a limit on depth, the only ones."""
-        found: list[np.ndarray] = []
-        for level in range(1 if self.depth is None else self.depth + 1):
-            values, copies = np.zeros(len(self.terms.exponent)), self._copies(level)
-            below = found[-1] if found else values
-            self.graph.state[PLACE] = 0
+        found = [np.zeros((len(moduli), len(self.terms.exponent))) for _ in range(1 + (self.depth or 0))]
+        for level, values in enumerate(found):
+            for own, below, modulus in zip(values, found[max(0, level - 1)], moduli.tolist(), strict=True):
+                copies = self._copies(level)
+                self.graph.state[PLACE] = 0
 
-            def step(iterations: int, values=values, below=below, copies=copies) -> int:
-                return inside(self.graph, self.terms, values, below, copies, modulus, False, iterations)
+                def step(iterations: int, own=own, below=below, copies=copies, modulus=modulus) -> int:
+                    return inside(self.graph, self.terms, own, below, copies, modulus, False, iterations)
 
-            run(step, lambda: int(self.graph.state[PLACE]), None)
-            found.append(values)
+                run(step, lambda: int(self.graph.state[PLACE]), None)
         return found
 
     @property
@@ -121,68 +114,40 @@ class Counts:
         """Return the values of all nodes without a modulus and without a limit on depth, float64[terms]."""
         if self._floats is None:
             is_known = self.depth is None and self.moduli == (0,)
-            self._floats = self.values[0][0] if is_known else self._levels(0.0, to_the_end)[0]
+            self._floats = (self.values if is_known else self._levels(np.zeros(1), to_the_end))[0][0]
         return self._floats
 
     def polynomial(self, v: int, depth: int | None) -> dict[int, int]:
         """Return the number of subtrees of a node by cost above its optimum, by rising cost."""
         if (v, depth) not in self._polynomials:
             part, level = part_of(self.graph, v), 0 if depth is None else depth
-            numbers = whole([levels[level][part] for levels in self.values], self.moduli)
+            numbers = whole([*self.values[level][:, part]], self.moduli)
             found = zip(self.terms.exponent[part].tolist(), numbers, strict=True)
             self._polynomials[v, depth] = {x: number for x, number in found if number}
         return self._polynomials[v, depth]
 
-    def _rows(self, level: int) -> np.ndarray:
-        """Return the values of nodes with some levels of splits left, float64[terms, moduli]."""
-        if level not in self._by_row:
-            self._by_row[level] = np.stack([levels[level] for levels in self.values], axis=1)
-        return self._by_row[level]
-
-    def _count_edges(self, edges: range, cost: int, columns: list[np.ndarray], rows: np.ndarray, inverses: np.ndarray):
-        """Return the number of subtrees of a cost with each of some edges, for one copy, float64[edges, moduli].
-
-        columns : the values by modulus; rows : the same values as float64[terms, moduli].
-        """
-        found = np.zeros((len(edges), len(columns)))
-        count_edges(self.graph, self.terms, rows, edges.start, cost, inverses, found)
-        for i in np.flatnonzero(self.graph.edge["nodes"][edges.start : edges.stop] > 2).tolist():
-            for m, (values, modulus) in enumerate(zip(columns, inverses[0].tolist(), strict=True)):
-                found[i, m] = count_edge(self.graph, self.terms, values, edges[i], cost, modulus)
-        return found
+    def _count_edges(self, edges: range, level: int, cost: int, rank: float) -> tuple[int, np.ndarray]:
+        """Return the last edge that `count_edges` counts, and the numbers up to it, float64[moduli, edges]."""
+        found, arrays = np.zeros((len(edges), len(self.moduli))), (self.graph, self.terms, self.values[level])
+        floats = self.values[level][0] if rank == np.inf else self.floats
+        last = count_edges(*arrays, floats, self.copies, edges.start, cost, self._moduli, rank, found)
+        return edges.start + last, found[: last + 1].T.copy()
 
     def pairs(self, edges: range, depth: int | None, cost: int) -> list[int]:
         """Return the number of subtrees of a cost with each of consecutive edges, for one copy of its feature."""
-        if depth == 0:
-            return [0] * len(edges)
         level = 0 if depth is None else depth - 1
-        columns = [levels[level] for levels in self.values]
-        return whole(list(self._count_edges(edges, cost, columns, self._rows(level), self._inverses).T), self.moduli)
+        return (
+            [0] * len(edges) if depth == 0 else whole([*self._count_edges(edges, level, cost, np.inf)[1]], self.moduli)
+        )
 
-    def number(self, v: int, x: int) -> int:
-        """Return the number of subtrees of a node of cost ``x`` above its optimum, without a limit on depth."""
-        part = part_of(self.graph, v)
-        at = part.start + int(np.searchsorted(self.terms.exponent[part], x))
-        return whole([levels[0][at : at + 1] for levels in self.values], self.moduli)[0]
+    def before(self, edges: range, cost: int, rank: float = np.inf) -> tuple[int, int, int]:
+        """Return an edge, the number of subtrees of a cost with the edges before it, and with one copy of the edge.
 
-    def edge_of(self, edges: range, cost: int, rank: int) -> int:
-        """Return the edge of a subtree by its rank among those of a cost with these edges, or a neighbour."""
-        none = np.zeros((2, 1))
-        found = self._count_edges(edges, cost, [self.floats], self.floats[:, None], none)[:, 0]
-        sums = np.cumsum(found * self.copies[self.graph.edge["feature"][edges.start : edges.stop]])
-        return edges[min(int(np.searchsorted(sums, float(rank), "right")), len(edges) - 1)]
-
-    def before(self, edges: range, e: int, cost: int, total: int) -> tuple[int, int]:
-        """Return the number of subtrees of a cost with the edges before one, and with one copy of this edge.
-
-        total : the number with all these edges. The numbers of the edges on one side of ``e`` tell that of the others.
+        It is the edge of a rank, or a neighbour where float64 is not exact. Without a rank it is the last one.
         """
-        is_low = 2 * (e - edges.start) < len(edges)
-        part = range(edges.start, e + 1) if is_low else range(e, edges.stop)
-        numbers = self.pairs(part, None, cost)
-        copies = map(int, self.copies[self.graph.edge["feature"][part.start : part.stop]].tolist())
-        products = [n * times for n, times in zip(numbers, copies, strict=True)]
-        return (sum(products[:-1]), numbers[-1]) if is_low else (total - sum(products), numbers[0])
+        e, numbers = self._count_edges(edges, 0, cost, rank)
+        before = numbers[:, :-1] @ self.copies[self.graph.edge["feature"][edges.start : e]]
+        return e, *whole([*np.stack([before, numbers[:, -1]], axis=1)], self.moduli)
 
     def share_of(self, first: int, second: int, room: int, rank: int) -> int:
         """Return the cost of the first subtree in a pair by its rank, or a neighbour; see ``find_share``."""
@@ -191,7 +156,7 @@ class Counts:
     def shares(self, first: int, second: int, room: int, x: int) -> list[int]:
         """Return the numbers of `count_shares`, without a limit on depth."""
         found = np.zeros((3, len(self.moduli)))
-        count_shares(self.graph, self.terms, self._rows(0), first, second, room, x, self._inverses, found)
+        count_shares(self.graph, self.terms, self.values[0], first, second, room, x, self._moduli, found)
         return whole(list(found.T), self.moduli)
 
     def through(self, toward: np.ndarray | None = None) -> tuple[list[int], list[int]]:
@@ -223,7 +188,8 @@ class Counts:
         node, order = graph.node[: len(graph.order)], graph.order[: int(graph.state[ORDERED])]
         held = order[(node["terms"][order] > 0) & (node["leaf"][order] <= node["budget"][order] - graph.state[CUT])]
         place, toward = self._leaf_terms[held], self.everywhere() if toward is None else toward
-        for modulus, levels in zip(self.moduli, self.values, strict=True):
+        for m, modulus in enumerate(self.moduli):
+            levels = [values[m] for values in self.values]
             contexts = [np.zeros(len(self.terms.exponent)) for _ in levels]
             contexts[-1][part_of(graph, 0)] = 1
             through, as_leaf = np.zeros(len(graph.edge)), np.zeros(len(node))

@@ -333,87 +333,94 @@ def vote(graph, leaves, through, copies, places, modulus, on_path, out):
 
 
 @inner_function
-def sum_pairs(graph, terms, rows, first, second, room, low, high, moduli, out):
+def sum_pairs(graph, terms, values, first, second, room, low, high, modulus, inverse):
     """Count the pairs of subtrees of two nodes whose costs sum to ``room``, with the first cost in low .. high - 1.
 
-    rows : float64[terms, moduli], the values of all moduli. moduli : float64[2, moduli], with their inverses. out :
-    float64[moduli], filled; each product modulo a prime is below 2^26, so that the sums are exact. The loop is over the
-    node of fewer terms; exponents without gaps are indices.
+    The loop is over the node of fewer terms; exponents without gaps are indices. Four products are below 2^52, and each
+    of their sums modulo a prime below 2^26, so that all sums are exact.
     """
     if graph.node[second]["terms"] < graph.node[first]["terms"]:
         first, second, low, high = second, first, room - high + 1, room - low + 1
-    out[:] = 0
-    start, held, exponent = graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
+    total, start, held, exponent = 0.0, graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
     j = start + held - 1
-    is_whole = held > 0 and exponent[j] == held - 1
-    if is_whole:
-        low = max(low, room - held + 1)
+    if held == 0:
+        return total
+    if exponent[j] == held - 1:
+        start += room
+        i, end = (
+            place_in(graph, terms, first, max(low, room - held + 1)),
+            place_in(graph, terms, first, min(high, room + 1)),
+        )
+        while i + 4 <= end:
+            part = 0.0
+            for k in range(i, i + 4):
+                part += values[k] * values[start - exponent[k]]
+            total += reduce_by(part, modulus, inverse)
+            i += 4
+        for k in range(i, end):
+            total += reduce_by(values[k] * values[start - exponent[k]], modulus, inverse)
+        return total
     for i in range(place_in(graph, terms, first, low), place_in(graph, terms, first, min(high, room + 1))):
         rest = room - exponent[i]
-        if is_whole:
-            j = start + rest
-        else:
-            while j >= start and exponent[j] > rest:
-                j -= 1
-            if j < start or exponent[j] != rest:
-                continue
-        for m in range(len(out)):
-            out[m] += reduce_by(rows[i, m] * rows[j, m], moduli[0, m], moduli[1, m])
-    for m in range(len(out)):
-        out[m] = exactly(out[m], moduli[0, m])
+        while j >= start and exponent[j] > rest:
+            j -= 1
+        if j >= start and exponent[j] == rest:
+            total += reduce_by(values[i] * values[j], modulus, inverse)
+    return total
 
 
-@kernel
-def count_edges(graph, terms, rows, first, cost, moduli, out):
-    """Fill ``out``, float64[edges, moduli], with the number of subtrees of exactly ``cost`` with consecutive edges.
-
-    first : the first edge. The numbers are for one copy of the feature. The number of an edge with three nodes or more
-    stays, see `count_edge`.
-    """
-    graph, terms = borrow(graph), borrow(terms)
-    for i in range(len(out)):
-        e, own = first + i, out[i]
-        room, last, nodes = room_of_edge(graph, e, cost), last_node(graph, e), graph.edge[e]["nodes"]
-        if nodes == 0 and room == 0:
-            own[:] = 1
-        elif nodes == 1 and room >= 0:
-            j = place_of(graph, terms, graph.child[last], room)
-            if j >= 0:
-                own[:] = rows[j]
-        elif nodes == 2 and room >= 0:
-            child = graph.child[first_node(graph, e)]
-            sum_pairs(graph, terms, rows, child, graph.child[last], room, 0, room + 1, moduli, own)
-
-
-@kernel
-def count_edge(graph, terms, values, e, cost, modulus):
-    """Return the number of subtrees of exactly ``cost`` with an edge that has nodes, for one copy of its feature."""
-    graph, terms = borrow(graph), borrow(terms)
-    inverse, room, total, one = 1 / modulus if modulus else 0.0, room_of_edge(graph, e, cost), 0.0, 1.0
-    if room < 0:
-        return total
-    last = last_node(graph, e)
+@inner_function
+def count_edge(graph, terms, values, e, room, modulus):
+    """Return the number of subtrees with an edge whose costs leave ``room``, for one copy of its feature."""
+    inverse, last, nodes, one = 1 / modulus if modulus else 0.0, last_node(graph, e), graph.edge[e]["nodes"], 1.0
+    if room < 0 or nodes == 0:
+        return one if room == 0 else 0.0
+    child, total = np.int64(graph.child[last]), 0.0
+    if nodes == 2:
+        first = np.int64(graph.child[first_node(graph, e)])
+        return exactly(sum_pairs(graph, terms, values, first, child, room, 0, room + 1, modulus, inverse), modulus)
     for i in range(multiply(graph, terms, values, e, last, one, room, modulus, inverse)):
-        j = place_of(graph, terms, graph.child[last], room - terms.power[i])
+        j = place_of(graph, terms, child, room - terms.power[i])
         if j >= 0:
             total = reduce_by(total + terms.factor[i] * values[j], modulus, inverse)
     return exactly(total, modulus)
 
 
 @kernel
-def count_shares(graph, terms, rows, first, second, room, x, moduli, out):
+def count_edges(graph, terms, values, floats, copies, first, cost, moduli, rank, out):
+    """Count the subtrees of exactly ``cost`` with consecutive edges, for one copy of the feature; return the last one.
+
+    values : float64[moduli, terms]. first : the first edge. out : float64[edges, moduli], filled up to the edge of a
+    rank among these subtrees: the first one for which the numbers without a modulus, ``floats``, exceed the rank. All
+    edges are filled if the rank is infinite.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    total = 0.0
+    for i in range(len(out)):
+        room = room_of_edge(graph, first + i, cost)
+        for m in range(len(moduli)):
+            out[i, m] = count_edge(graph, terms, values[m], first + i, room, moduli[m])
+        if rank < np.inf:
+            total += copies[graph.edge[first + i]["feature"]] * count_edge(graph, terms, floats, first + i, room, 0.0)
+            if total > rank:
+                return i
+    return len(out) - 1
+
+
+@kernel
+def count_shares(graph, terms, values, first, second, room, x, moduli, out):
     """Count the pairs of subtrees of two nodes whose costs sum to ``room``, by the cost ``x`` of the first one.
 
     ``out``, float64[3, moduli], gets the number of pairs with a lower cost of the first subtree, the number of first
     subtrees of cost x, and the number of second ones beside them.
     """
     graph, terms = borrow(graph), borrow(terms)
-    sum_pairs(graph, terms, rows, first, second, room, 0, x, moduli, out[0])
-    for k, v, y in ((1, first, x), (2, second, room - x)):
-        j = place_of(graph, terms, v, y)
-        out[k] = 0
-        if j >= 0:
-            out[k] = rows[j]
+    i, j = place_of(graph, terms, first, x), place_of(graph, terms, second, room - x)
+    for m in range(len(moduli)):
+        modulus, own = moduli[m], values[m]
+        inverse = 1 / modulus if modulus else 0.0
+        lower = sum_pairs(graph, terms, own, first, second, room, 0, x, modulus, inverse)
+        out[0, m], out[1, m], out[2, m] = exactly(lower, modulus), own[i] if i >= 0 else 0.0, own[j] if j >= 0 else 0.0
 
 
 @kernel

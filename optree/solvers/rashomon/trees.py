@@ -103,7 +103,7 @@ class Trees:
         )
         for counts in self._counts.values():
             counts.graph, counts.terms = self.graph, self.terms
-            counts.values = [[np.require(values, requirements="W") for values in levels] for levels in counts.values]
+            counts.values = [np.require(values, requirements="W") for values in counts.values]
             if counts._floats is not None:
                 counts._floats = np.require(counts._floats, requirements="W")
 
@@ -228,13 +228,12 @@ class Trees:
         return range(first, first + number)
 
     def _choice(
-        self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int, number: int
+        self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int
     ) -> tuple[int, int, int, int]:
         """Return edge, copy, number of subtrees and rank among them, of the rank among the splits of a cost."""
         if self._is_whole:
             edges, counts = self._edges_of(v), self._counts[0]
-            e = counts.edge_of(edges, cost, rank)
-            before, ways = counts.before(edges, e, cost, number)
+            e, before, ways = counts.before(edges, cost, float(rank))
             copies = self._allowed[int(self.graph.edge[e]["feature"])]
             if before <= rank < before + ways * len(copies):  # else float64 gave a neighbour
                 place, rank = divmod(rank - before, ways)
@@ -250,7 +249,7 @@ class Trees:
         is_leaf = int(not use and int(node["leaf"]) == cost)
         if self._is_whole:
             edges, counts = self._edges_of(v), self._counts[0]
-            before, ways = counts.before(edges, e, cost, counts.number(v, cost - self._opt(v)) - is_leaf)
+            _, before, ways = counts.before(range(edges.start, e + 1), cost)
             return is_leaf + before + ways * self._allowed[int(self.graph.edge[e]["feature"])].index(copy)
         choices, sums = self._choices(v, depth, use, without, cost)
         at = next(i for i, choice in enumerate(choices) if choice[:2] == (e, copy))
@@ -350,8 +349,8 @@ class Trees:
         if not use and int(self.graph.node[v]["leaf"]) == cost:
             if rank == 0:
                 return LEAF
-            rank, number = rank - 1, number - 1
-        e, copy, ways, rank = self._choice(v, depth, use, without, cost, rank, number)
+            rank -= 1
+        e, copy, ways, rank = self._choice(v, depth, use, without, cost, rank)
         feature, children = int(self.graph.edge[e]["feature"]), self.children(e)
         use, below = use & ~self.groups[feature][copy], None if depth is None else depth - 1
         nodes = [child for child in children if child >= 0]
