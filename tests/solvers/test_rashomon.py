@@ -64,10 +64,10 @@ def as_features(search: Search, tree):
     return feature, *(as_features(search, tree.children[place]) if place >= 0 else None for place in places)
 
 
-def check_counts(seed: int) -> int:
-    """Check bound and histogram; return the number of trees."""
+def check_counts(seed: int, trivial: bool = True) -> int:
+    """Check bound and histogram; return the number of trees. ``trivial``: see `Naive`."""
     problem, wanted, bound = draw(seed)
-    search, naive = solve(problem, wanted, **bound), Naive(problem, wanted)
+    search, naive = solve(problem, wanted, **bound, trivial_extensions=trivial), Naive(problem, wanted, trivial)
     (name, value), unit = next(iter(bound.items())), problem.total_weight * naive.scale.row
     most = {
         "multiplier": (1 + Fraction(value)) * search.optimum,
@@ -82,13 +82,13 @@ def check_counts(seed: int) -> int:
     return sum(found.values())
 
 
-def check_members(seed: int, most: int) -> int:
+def check_members(seed: int, most: int, trivial: bool = True) -> int:
     """Check each tree of a set of at most ``most`` trees, its rank, and all sums over the set; return their number."""
     problem, wanted, bound = draw(seed)
-    search = solve(problem, wanted, **bound)
+    search = solve(problem, wanted, **bound, trivial_extensions=trivial)
     if search.trees is None or search.trees.total > most:
         return 0
-    random, naive, trees = np.random.RandomState(seed), Naive(problem, wanted), search.trees
+    random, naive, trees = np.random.RandomState(seed), Naive(problem, wanted, trivial), search.trees
     expected = naive.trees(search.bound)
     listed = [trees.tree(rank) for rank in range(trees.total)]
     named = [as_features(search, tree) for tree in listed]
@@ -102,7 +102,7 @@ def check_members(seed: int, most: int) -> int:
         [-1 if j == forbidden else sum(1 << i for i, own in enumerate(required) if j in own) for j in copies]
         for copies in search.copies
     ]
-    some = Trees(trees.graph, trees.terms, trees.most, groups, len(required), depth)
+    some = Trees(trees.graph, trees.terms, trees.most, groups, len(required), depth, trivial=trivial)
     kept = [
         i
         for i, tree in enumerate(named)
@@ -114,6 +114,11 @@ def check_members(seed: int, most: int) -> int:
     assert {as_features(search, tree) for tree in found} == {named[i] for i in kept}
     assert [some.rank(tree) for tree in found] == list(range(len(kept)))
     assert sum(some.rank(tree) is not None for tree in listed) == len(kept)
+    if not trivial:
+        every = solve(problem, wanted, **bound).trees
+        known = {*listed} if every.total <= 2 * most else None
+        for tree in (every.tree(rank) for rank in range(every.total if known is not None else 0)):
+            assert (trees.rank(tree) is None) == (tree not in known)
     check_sums(search, some, [named[i] for i in kept], naive)
     return len(listed)
 
@@ -141,6 +146,16 @@ def test_counts_are_those_of_all_trees():
 def test_counts_of_thousands_of_problems():
     counts = [check_counts(seed) for seed in range(100, 100 + len(seeds(2000, 20)))]
     assert np.median(counts) > 1
+
+
+@pytest.mark.parametrize("number", [30, pytest.param(1500, marks=pytest.mark.slow)])
+def test_counts_without_trivial_extensions(number):
+    assert sum(check_counts(seed, trivial=False) for seed in seeds(number, 4)) > 0
+
+
+@pytest.mark.parametrize("number", [30, pytest.param(400, marks=pytest.mark.slow)])
+def test_members_without_trivial_extensions(number):
+    assert sum(check_members(seed, 100, trivial=False) for seed in seeds(number, 4)) > 0
 
 
 def check_shallow(seed: int) -> int:
@@ -180,8 +195,8 @@ def test_members_of_many_sets():
 def test_primes_give_the_same_numbers(monkeypatch):
     """As if float64 were exact for counts of one digit only: residues modulo primes, put together again."""
     monkeypatch.setattr(exact, "EXACT", 8.0)
-    assert sum(check_counts(seed) for seed in seeds(40, 4)) > 0
-    assert sum(check_members(seed, 60) for seed in seeds(30, 3)) > 0
+    assert sum(check_counts(seed, trivial) for seed in seeds(40, 4) for trivial in (True, False)) > 0
+    assert sum(check_members(seed, 60, trivial) for seed in seeds(30, 3) for trivial in (True, False)) > 0
 
 
 def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):

@@ -8,6 +8,7 @@ import numpy as np
 
 from optree.budget import Budget
 from optree.solvers.driver import Sweep, drive, enlarge
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
 from optree.solvers.rashomon.polynomials import (
@@ -35,16 +36,34 @@ def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple
     slack = int(max(0, (node["budget"] - node["opt"]).max() - graph.state[CUT])) + 1
     size = slack + 4 * len(node)
     wide = np.zeros(slack), np.zeros(slack), np.zeros(slack, np.int64), np.zeros(slack)
-    terms, values = Terms(np.zeros(size, np.int64), *wide), np.zeros(size)
+    terms, values, ends = Terms(np.zeros(size, np.int64), *wide), np.zeros(size), no_ends(graph)
     graph.state[PLACE] = graph.state[TERMS] = 0
 
     def step(iterations: int) -> int:
-        return inside(graph, terms, values, values, copies, 0.0, True, iterations)
+        return inside(graph, terms, values, values, copies, ends, 0.0, True, iterations)
 
     run(step, lambda: int(graph.state[PLACE]), lambda code: enlarge([terms.exponent, values], size))
     for table in (terms.exponent, values):
         table.resize(int(graph.state[TERMS]), refcheck=False)
     return terms, values
+
+
+def no_ends(graph: Graph) -> np.ndarray:
+    """Return the costs of left-out trivial extensions if none is left out, int64[edges]."""
+    return np.full(len(graph.edge), INFINITE, np.int64)
+
+
+def find_ends(graph: Graph) -> np.ndarray:
+    """Return the cost of each edge's trivial extension, int64[edges]; INFINITE if its leaves predict other classes."""
+    found, edge, is_node = no_ends(graph), graph.edge, graph.child >= 0
+    if len(edge):
+        child, node = edge["child"], graph.node[graph.child.clip(0)]
+        label = np.where(is_node, node["label"], -1 - graph.child)
+        is_end = np.maximum.reduceat(label, child) == np.minimum.reduceat(label, child)
+        is_end &= ~np.logical_or.reduceat(is_node & (node["terms"] == 0), child)  # a node without subtrees
+        cost = edge["cost"] + np.add.reduceat(np.where(is_node, node["leaf"], 0), child)
+        found[is_end] = cost[is_end]
+    return found
 
 
 def part_of(graph: Graph, v: int) -> slice:
@@ -70,6 +89,8 @@ class Counts:
         Calls a kernel until it is done.
     values : float64[terms], optional
         The values of :func:`find_terms` for these copies.
+    ends : int64[edges], optional
+        The costs of trivial extensions that are left out, of :func:`find_ends`; by default all trees count.
     """
 
     def __init__(
@@ -81,8 +102,10 @@ class Counts:
         depth: int | None = None,
         run: Run = to_the_end,
         values: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
     ):
         self.graph, self.terms, self.copies, self.depth = graph, terms, np.asarray(copies, float), depth
+        self.ends = no_ends(graph) if ends is None else ends
         self.moduli = moduli_for(most)
         self._moduli = np.array(self.moduli, float)
         # float64[moduli, terms] for each number of levels of splits left; one array without a limit on depth
@@ -104,7 +127,7 @@ class Counts:
                 self.graph.state[PLACE] = 0
 
                 def step(iterations: int, own=own, below=below, copies=copies, modulus=modulus) -> int:
-                    return inside(self.graph, self.terms, own, below, copies, modulus, False, iterations)
+                    return inside(self.graph, self.terms, own, below, copies, self.ends, modulus, False, iterations)
 
                 run(step, lambda: int(self.graph.state[PLACE]), None)
         return found
@@ -135,10 +158,11 @@ class Counts:
 
     def pairs(self, edges: range, depth: int | None, cost: int) -> list[int]:
         """Return the number of subtrees of a cost with each of consecutive edges, for one copy of its feature."""
-        level = 0 if depth is None else depth - 1
-        return (
-            [0] * len(edges) if depth == 0 else whole([*self._count_edges(edges, level, cost, np.inf)[1]], self.moduli)
-        )
+        if depth == 0:
+            return [0] * len(edges)
+        numbers = self._count_edges(edges, 0 if depth is None else depth - 1, cost, np.inf)[1]
+        left_out = self.ends[edges.start : edges.stop] == cost
+        return [n - own for n, own in zip(whole([*numbers], self.moduli), left_out.tolist(), strict=True)]
 
     def before(self, edges: range, cost: int, rank: float = np.inf) -> tuple[int, int, int]:
         """Return an edge, the number of subtrees of a cost with the edges before it, and with one copy of the edge.
@@ -192,17 +216,19 @@ class Counts:
             levels = [values[m] for values in self.values]
             contexts = [np.zeros(len(self.terms.exponent)) for _ in levels]
             contexts[-1][part_of(graph, 0)] = 1
-            through, as_leaf = np.zeros(len(graph.edge)), np.zeros(len(node))
+            through, as_leaf, less = np.zeros(len(graph.edge)), np.zeros(len(node)), np.zeros(len(graph.node))
             for level in range(len(levels) - 1, -1, -1):
                 below, copies = max(0, level - 1), self._copies(level)
                 graph.state[PLACE] = 0
-                arrays = levels[level], levels[below], contexts[level], contexts[below], through, copies, toward
+                arrays = levels[level], levels[below], contexts[level], contexts[below]
+                arrays = *arrays, through, less, copies, self.ends, toward
 
                 def step(iterations: int, arrays=arrays, modulus=float(modulus)) -> int:
                     return outside(graph, self.terms, *arrays, modulus, iterations)
 
                 to_the_end(step, lambda: int(graph.state[PLACE]))
                 as_leaf[held] += contexts[level][place]
+            as_leaf[held] -= less[held]
             leaves.append(as_leaf % modulus if modulus else as_leaf)
             edges.append(through[: int(graph.state[EDGES])])
         return leaves, edges

@@ -25,6 +25,20 @@ L7 (forbidden features).
 **Proof**: the trees without them are some of the trees of the graph, with the same costs.
 **Used in** `trees.Trees`.
 
+Trivial extensions.
+A split is a trivial extension if its children are leaves of one class. Let ends(e) be the cost of the split of edge e
+with leaves for all its children; it is infinite unless all these leaves predict the same class.
+**Statement**: the number of subtrees without a trivial extension is P_S(x) = [x = leaf(S)] + sum over edges of copies *
+((P_L * P_R * ...)(x - cost) - [x = ends(e)]). A trivial extension is left out of L6: D_S(ends(e)) is subtracted from the
+trees with the edge, and from the trees with each child of it as a leaf.
+**Proof**: a split of subtrees without a trivial extension is a trivial extension itself in one case, all its children
+being leaves of one class. The product counts this case once, at cost ends(e). A child that is a node has its leaf within
+its budget, because the costs of the other leaves are at least their optima. D_S(ends(e)) counts the contexts of the
+left-out subtree, whose leaves are the children; no other edge is in it.
+A constant subtree with splits has a trivial extension: a split of greatest depth has leaves as children. So a tree has
+none if and only if each split is in need of two classes below it.
+**Used in** `inside`, `outside`, `Counts.pairs`; `find_ends` gives ends(e), by edge.
+
 ``copies`` is the number of features with the same partition of the rows: each makes another tree.
 
 Arithmetic: numbers are float64 that hold whole numbers. Each P_S(x), each D_S(x) and each product is at most the number
@@ -185,12 +199,13 @@ def place_of(graph, terms, v, x):
 
 
 @kernel
-def inside(graph, terms, values, below, copies, modulus, finds, iterations):
+def inside(graph, terms, values, below, copies, ends, modulus, finds, iterations):
     """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
 
     values : float64[terms], filled. below : the values of the children's nodes, which is ``values`` without a limit
     on depth.
-    copies : float64[q], of each feature. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
+    copies : float64[q], of each feature. ends : int64[edges], the cost of each trivial extension that is left out, or
+    INFINITE. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
     the first pass they are known. The arrays of terms are too small if the code is NO_ROOM.
     """
     graph, terms = borrow(graph), borrow(terms)
@@ -223,6 +238,8 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
             if room < 0 or scale == 0:
                 continue
             base, last = width - 1 - room, last_node(graph, e)
+            if ends[e] <= budget:
+                dense[ends[e] - node["opt"]] = reduce_by(dense[ends[e] - node["opt"]] - scale, modulus, inverse)
             if last < 0:
                 dense[base] = reduce_by(dense[base] + scale, modulus, inverse)
                 continue
@@ -249,11 +266,14 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
 
 
 @kernel
-def outside(graph, terms, values, below, contexts, contexts_below, through, copies, toward, modulus, iterations):
+def outside(
+    graph, terms, values, below, contexts, contexts_below, through, less, copies, ends, toward, modulus, iterations
+):
     """Fill the contexts of up to ``iterations`` more nodes, parents first, and the number of trees through each edge.
 
     contexts : float64[terms], of the nodes; contexts_below : of their children, which is ``contexts`` without a limit
-    on depth. through : float64[edges], added to: the number for one copy of the edge's feature. toward : float64[places
+    on depth. through : float64[edges], added to: the number for one copy of the edge's feature. less : float64[nodes],
+    added to: the number of left-out trees with each node as a leaf. toward : float64[places
     of children], the number of copies of the feature that send a row to the child; for all rows together, ``copies``.
     Others: see `inside`.
     """
@@ -278,13 +298,15 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
             if room < 0 or copies[f] == 0:
                 continue
             base, last, total = budget - node["opt"] - room, last_node(graph, e), 0.0
+            start, left_out = graph.edge[e]["child"], dense[ends[e] - node["opt"]] if ends[e] <= budget else 0.0
+            through[e] = reduce_by(through[e] - left_out, modulus, inverse)
             if last < 0:
                 through[e] = exactly(reduce_by(through[e] + dense[base], modulus, inverse), modulus)
                 continue
-            start = graph.edge[e]["child"]
             for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
                 if graph.child[c] < 0 or (toward[c] == 0 and c != last):
                     continue
+                less[graph.child[c]] = reduce_by(less[graph.child[c]] + toward[c] * left_out, modulus, inverse)
                 count = multiply(graph, terms, below, e, c, one, room, modulus, inverse)
                 child = graph.node[graph.child[c]]
                 for j in range(child["first"], child["first"] + child["terms"]):

@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.rashomon import exact
-from optree.solvers.rashomon.counts import Counts, Run, to_the_end
+from optree.solvers.rashomon.counts import Counts, Run, find_ends, to_the_end
 from optree.solvers.rashomon.graph import CUT, Graph
 from optree.solvers.rashomon.polynomials import Terms
 from optree.solvers.rashomon.walks import STEP, find_ranks, find_tree
@@ -72,6 +73,8 @@ class Trees:
         A limit on depth.
     run, values : optional
         See :class:`Counts`; ``values`` are for all trees.
+    trivial : bool
+        Whether trees with a trivial extension count, see ``polynomials.py``.
     """
 
     def __init__(
@@ -84,7 +87,9 @@ class Trees:
         depth: int | None = None,
         run: Run = to_the_end,
         values: np.ndarray | None = None,
+        trivial: bool = True,
     ):
+        self.trivial, ends = trivial, None if trivial else find_ends(graph)
         self.graph, self.terms, self.most, self.groups = graph, terms, most, [tuple(own) for own in groups]
         self.required, self.depth = (1 << required) - 1, depth
         self._edges: dict[tuple, tuple] = {}
@@ -92,7 +97,7 @@ class Trees:
         self._counts = {}
         for without in _subsets(self.required):
             copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
-            self._counts[without] = Counts(graph, terms, most, copies, depth, run, values)
+            self._counts[without] = Counts(graph, terms, most, copies, depth, run, values, ends)
 
     def __setstate__(self, state: dict) -> None:
         """Restore the arrays of a pickle; kernels take no read-only views of a file."""
@@ -178,8 +183,8 @@ class Trees:
 
     @property
     def _is_whole(self) -> bool:
-        """Return whether the kernels of ``walks.py`` find trees: without required groups and a limit on depth."""
-        return self.depth is None and not self.required
+        """Return whether the kernels of ``walks.py`` find trees: all trees without some features."""
+        return self.depth is None and not self.required and self.trivial
 
     @cached_property
     def _allowed(self) -> list[list[int]]:
@@ -336,6 +341,22 @@ class Trees:
                 if (ways := first.get(x, 0)) and (more := rest.get(room - x, 0)):
                     yield x, own, ways, more
 
+    def _end(self, e: int) -> int:
+        """Return the cost of the trivial extension of an edge, if it is left out; INFINITE otherwise."""
+        return int(self._counts[0].ends[e])
+
+    def _rank_of_leaves(self, nodes: list[int], depth: int | None, without: int, room: int) -> int:
+        """Return the rank of the tuple of leaves among the tuples of subtrees of nodes, of costs that leave ``room``.
+
+        A leaf is the first subtree of its cost, so that its own rank is 0.
+        """
+        rank = 0
+        for i, child in enumerate(nodes[:-1]):
+            x = int(self.graph.node[child]["leaf"]) - self._opt(child)
+            rank += self._share_of(tuple(nodes[i:]), depth, 0, without, room, x, 0)[1]
+            room -= x
+        return rank
+
     def _opt(self, v: int) -> int:
         """Return the least cost of a subtree of a node."""
         return int(self.graph.node[v]["opt"])
@@ -355,6 +376,8 @@ class Trees:
         use, below = use & ~self.groups[feature][copy], None if depth is None else depth - 1
         nodes = [child for child in children if child >= 0]
         room, subtrees = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes)), []
+        if not use and self._end(e) == cost:
+            rank += rank >= self._rank_of_leaves(nodes, below, without, room)
         for i, child in enumerate(nodes):
             x, own, place = room, use, rank  # of the last node
             if i + 1 < len(nodes):
@@ -424,6 +447,8 @@ class Trees:
             return None
         else:
             cost = int(self.graph.edge[e]["cost"])
+            if self._end(e) < INFINITE and not any(tree.children):
+                return None
             for child, subtree in zip(self.children(e), tree.children, strict=True):
                 own = (0 if subtree is LEAF else None) if child < 0 else self.cost(child, subtree)
                 if own is None:
@@ -469,4 +494,7 @@ class Trees:
             rank += place * others + before
             room, after = room - x, after & ~own
         rank += found[-1][3] if found else 0
+        if not use & ~self.groups[tree.feature][tree.copy] and self._end(e) == cost:
+            spare = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes))
+            rank -= rank > self._rank_of_leaves(nodes, below, without, spare)
         return cost, rank + self._rank_of_choice(v, depth, use, without, cost, e, tree.copy)
