@@ -29,14 +29,13 @@ Trivial extensions.
 A split is a trivial extension if its children are leaves of one class. Let ends(e) be the cost of the split of edge e
 with leaves for all its children; it is infinite unless all these leaves predict the same class.
 **Statement**: the number of subtrees without a trivial extension is P_S(x) = [x = leaf(S)] + sum over edges of copies *
-((P_L * P_R * ...)(x - cost) - [x = ends(e)]). A trivial extension is left out of L6: D_S(ends(e)) is subtracted from the
-trees with the edge, and from the trees with each child of it as a leaf.
-**Proof**: a split of subtrees without a trivial extension is a trivial extension itself in one case, all its children
-being leaves of one class. The product counts this case once, at cost ends(e). A child that is a node has its leaf within
+((P_L * P_R * ...)(x - cost) - [x = ends(e)]). For L6, D_S(ends(e)) is subtracted from the trees with the edge, and from
+the trees with each child of the edge as a leaf.
+**Proof**: a split of subtrees without a trivial extension is a trivial extension itself if and only if all its children
+are leaves of one class. The product counts this case once, at cost ends(e): a child that is a node has its leaf within
 its budget, because the costs of the other leaves are at least their optima. D_S(ends(e)) counts the contexts of the
 left-out subtree, whose leaves are the children; no other edge is in it.
-A constant subtree with splits has a trivial extension: a split of greatest depth has leaves as children. So a tree has
-none if and only if each split is in need of two classes below it.
+A subtree of one class with splits has a trivial extension: a split of greatest depth has leaves as children.
 **Used in** `inside`, `outside`, `Counts.pairs`; `find_ends` gives ends(e), by edge.
 
 ``copies`` is the number of features with the same partition of the rows: each makes another tree.

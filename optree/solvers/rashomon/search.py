@@ -130,8 +130,8 @@ class Search:
     lower bound on its cost. If the cost is proven, ``optimum`` has it; else there is no set. ``bound`` is the greatest
     cost of the wanted set, ``certified`` that of the set in ``graph`` and ``trees``, or None without a set; all costs
     are in units. ``problem`` is the problem of the graph. ``depth`` is a limit on depth, for which alone the set is
-    complete, or None (`solver.deepen`). ``trivial_extensions`` tells whether trees with a split whose children are leaves
-    of one class are in the set.
+    complete, or None (`solver.deepen`). ``trivial_extensions`` tells whether the set has trees with a split whose
+    children are leaves of one class.
     """
 
     def __init__(
