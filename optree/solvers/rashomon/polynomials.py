@@ -101,10 +101,16 @@ def room_of_edge(graph, e, budget):
 
 
 @inner_function
+def has_no_gaps(terms, v):
+    """Return whether the exponents of a node are 0, 1, ... without gaps."""
+    return v["terms"] > 0 and terms.exponent[v["first"] + v["terms"] - 1] == v["terms"] - 1
+
+
+@inner_function
 def add_multiple(dense, base, factor, terms, values, v, room, modulus, inverse):
     """Add ``factor`` times the polynomial of node ``v``, up to exponent ``room``, to ``dense`` from ``base`` on."""
     first, end = v["first"], v["first"] + v["terms"]
-    if v["terms"] and terms.exponent[end - 1] == v["terms"] - 1:  # no gaps: LLVM makes vector code of this loop
+    if has_no_gaps(terms, v):  # LLVM makes vector code of this loop
         count = min(v["terms"], room + 1)
         target, source = dense[base : base + count], values[first : first + count]
         for x in range(count):
@@ -165,6 +171,25 @@ def last_node(graph, e):
             if graph.child[c] >= 0:
                 last = c
     return last
+
+
+@inner_function
+def factor_to_add(graph, terms, e):
+    """Return the place of the child of an edge whose multiples are added up fastest; -1 if no child is a node.
+
+    It is the node of most terms if they have no gaps, for vector code; otherwise that of fewest terms, for the caches.
+    """
+    edge, widest, narrowest = graph.edge[e], np.int64(-1), np.int64(-1)
+    if edge["nodes"]:
+        f = edge["feature"]
+        for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+            if graph.child[c] >= 0:
+                held = graph.node[graph.child[c]]["terms"]
+                if widest < 0 or held > graph.node[graph.child[widest]]["terms"]:
+                    widest = np.int64(c)
+                if narrowest < 0 or held <= graph.node[graph.child[narrowest]]["terms"]:
+                    narrowest = np.int64(c)
+    return widest if widest >= 0 and has_no_gaps(terms, graph.node[graph.child[widest]]) else narrowest
 
 
 @inner_function
@@ -236,7 +261,7 @@ def inside(graph, terms, values, below, copies, ends, modulus, finds, iterations
             scale, room = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, budget)
             if room < 0 or scale == 0:
                 continue
-            base, last = width - 1 - room, last_node(graph, e)
+            base, last = width - 1 - room, factor_to_add(graph, terms, e)
             if ends[e] <= budget:
                 dense[ends[e] - node["opt"]] = reduce_by(dense[ends[e] - node["opt"]] - scale, modulus, inverse)
             if last < 0:
