@@ -152,7 +152,7 @@ class Counts:
     def _count_edges(self, edges: range, level: int, cost: int, rank: float) -> tuple[int, np.ndarray]:
         """Return the last edge that `count_edges` counts, and the numbers up to it, float64[moduli, edges]."""
         found, arrays = np.zeros((len(edges), len(self.moduli))), (self.graph, self.terms, self.values[level])
-        floats = self.values[level][0] if rank == np.inf else self.floats
+        floats = self.values[level][:1] if rank == np.inf else self.floats[None]
         last = count_edges(*arrays, floats, self.copies, edges.start, cost, self._moduli, rank, found)
         return edges.start + last, found[: last + 1].T.copy()
 

@@ -379,75 +379,82 @@ def vote(graph, leaves, through, copies, places, modulus, on_path, out):
 
 
 @inner_function
-def sum_pairs(graph, terms, values, first, second, room, low, high, modulus, inverse):
+def sum_pairs(graph, terms, values, first, second, room, low, high, moduli, out):
     """Count the pairs of subtrees of two nodes whose costs sum to ``room``, with the first cost in low .. high - 1.
 
-    The loop is over the node of fewer terms; exponents without gaps are indices. Four products are below 2^52, and each
-    of their sums modulo a prime below 2^26, so that all sums are exact.
+    values : float64[moduli, terms]. out : float64[moduli], filled. The loop is over the node of fewer terms; exponents
+    without gaps are indices. Four products are below 2^52, and each of their sums modulo a prime below 2^26, so that
+    all sums are exact.
     """
     if graph.node[second]["terms"] < graph.node[first]["terms"]:
         first, second, low, high = second, first, room - high + 1, room - low + 1
-    total, start, held, exponent = 0.0, graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
+    start, held, exponent = graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
+    i, end = place_in(graph, terms, first, max(low, 0)), place_in(graph, terms, first, min(high, room + 1))
+    if has_no_gaps(terms, graph.node[second]):
+        i, start = place_in(graph, terms, first, max(low, room - held + 1)), start + room
+        for m in range(len(moduli)):
+            own, modulus, total, k = values[m], moduli[m], 0.0, i
+            inverse = 1 / modulus if modulus else 0.0
+            while k + 4 <= end:
+                part = 0.0
+                for n in range(k, k + 4):
+                    part += own[n] * own[start - exponent[n]]
+                total += reduce_by(part, modulus, inverse)
+                k += 4
+            for n in range(k, end):
+                total += reduce_by(own[n] * own[start - exponent[n]], modulus, inverse)
+            out[m] = exactly(total, modulus)
+        return
+    out[:] = 0
     j = start + held - 1
-    if held == 0:
-        return total
-    if exponent[j] == held - 1:
-        start += room
-        i, end = (
-            place_in(graph, terms, first, max(low, room - held + 1)),
-            place_in(graph, terms, first, min(high, room + 1)),
-        )
-        while i + 4 <= end:
-            part = 0.0
-            for k in range(i, i + 4):
-                part += values[k] * values[start - exponent[k]]
-            total += reduce_by(part, modulus, inverse)
-            i += 4
-        for k in range(i, end):
-            total += reduce_by(values[k] * values[start - exponent[k]], modulus, inverse)
-        return total
-    for i in range(place_in(graph, terms, first, low), place_in(graph, terms, first, min(high, room + 1))):
-        rest = room - exponent[i]
-        while j >= start and exponent[j] > rest:
-            j -= 1
-        if j >= start and exponent[j] == rest:
-            total += reduce_by(values[i] * values[j], modulus, inverse)
-    return total
+    while i < end and j >= start:
+        excess = exponent[i] + exponent[j] - room
+        if excess == 0:
+            for m in range(len(moduli)):
+                out[m] += exactly(values[m, i] * values[m, j], moduli[m])
+        i, j = i + (excess <= 0), j - (excess >= 0)
+    for m in range(len(moduli)):
+        out[m] = exactly(out[m], moduli[m])
 
 
 @inner_function
-def count_edge(graph, terms, values, e, room, modulus):
-    """Return the number of subtrees with an edge whose costs leave ``room``, for one copy of its feature."""
-    inverse, last, nodes, one = 1 / modulus if modulus else 0.0, last_node(graph, e), graph.edge[e]["nodes"], 1.0
+def count_edge(graph, terms, values, e, room, moduli, out):
+    """Fill ``out`` with the number of subtrees with an edge whose costs leave ``room``, for one copy of its feature."""
+    last, nodes, one = last_node(graph, e), graph.edge[e]["nodes"], 1.0
+    out[:] = one if room == 0 and nodes == 0 else 0.0
     if room < 0 or nodes == 0:
-        return one if room == 0 else 0.0
-    child, total = np.int64(graph.child[last]), 0.0
+        return
+    child = np.int64(graph.child[last])
     if nodes == 2:
         first = np.int64(graph.child[first_node(graph, e)])
-        return exactly(sum_pairs(graph, terms, values, first, child, room, 0, room + 1, modulus, inverse), modulus)
-    for i in range(multiply(graph, terms, values, e, last, one, room, modulus, inverse)):
-        j = place_of(graph, terms, child, room - terms.power[i])
-        if j >= 0:
-            total = reduce_by(total + terms.factor[i] * values[j], modulus, inverse)
-    return exactly(total, modulus)
+        sum_pairs(graph, terms, values, first, child, room, 0, room + 1, moduli, out)
+        return
+    for m in range(len(moduli)):
+        own, modulus, total = values[m], moduli[m], 0.0
+        inverse = 1 / modulus if modulus else 0.0
+        for i in range(multiply(graph, terms, own, e, last, one, room, modulus, inverse)):
+            j = place_of(graph, terms, child, room - terms.power[i])
+            if j >= 0:
+                total = reduce_by(total + terms.factor[i] * own[j], modulus, inverse)
+        out[m] = exactly(total, modulus)
 
 
 @kernel
 def count_edges(graph, terms, values, floats, copies, first, cost, moduli, rank, out):
     """Count the subtrees of exactly ``cost`` with consecutive edges, for one copy of the feature; return the last one.
 
-    values : float64[moduli, terms]. first : the first edge. out : float64[edges, moduli], filled up to the edge of a
-    rank among these subtrees: the first one for which the numbers without a modulus, ``floats``, exceed the rank. All
-    edges are filled if the rank is infinite.
+    values : float64[moduli, terms]. floats : float64[1, terms], without a modulus. first : the first edge. out :
+    float64[edges, moduli], filled up to the edge of a rank among these subtrees: the first one for which the sum of
+    ``floats`` exceeds the rank. All edges are filled if the rank is infinite.
     """
     graph, terms = borrow(graph), borrow(terms)
-    total = 0.0
+    total, own, none = 0.0, np.zeros(1), np.zeros(1)
     for i in range(len(out)):
         room = room_of_edge(graph, first + i, cost)
-        for m in range(len(moduli)):
-            out[i, m] = count_edge(graph, terms, values[m], first + i, room, moduli[m])
+        count_edge(graph, terms, values, first + i, room, moduli, out[i])
         if rank < np.inf:
-            total += copies[graph.edge[first + i]["feature"]] * count_edge(graph, terms, floats, first + i, room, 0.0)
+            count_edge(graph, terms, floats, first + i, room, none, own)
+            total += copies[graph.edge[first + i]["feature"]] * own[0]
             if total > rank:
                 return i
     return len(out) - 1
@@ -462,11 +469,9 @@ def count_shares(graph, terms, values, first, second, room, x, moduli, out):
     """
     graph, terms = borrow(graph), borrow(terms)
     i, j = place_of(graph, terms, first, x), place_of(graph, terms, second, room - x)
+    sum_pairs(graph, terms, values, first, second, room, 0, x, moduli, out[0])
     for m in range(len(moduli)):
-        modulus, own = moduli[m], values[m]
-        inverse = 1 / modulus if modulus else 0.0
-        lower = sum_pairs(graph, terms, own, first, second, room, 0, x, modulus, inverse)
-        out[0, m], out[1, m], out[2, m] = exactly(lower, modulus), own[i] if i >= 0 else 0.0, own[j] if j >= 0 else 0.0
+        out[1, m], out[2, m] = values[m, i] if i >= 0 else 0.0, values[m, j] if j >= 0 else 0.0
 
 
 @kernel
