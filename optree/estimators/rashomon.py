@@ -136,11 +136,9 @@ class RashomonSet(RashomonViews, TreeClassifier):
         return replace(OptimalTrees._encoding.fget(self), numeric="thresholds")
 
     def _parameters(self) -> dict:
-        """Return the bound as texts, and the flag of trivial extensions; raise OptreeError if one is not accepted."""
+        """Return the bound as texts, and the flag of trivial extensions; raise OptreeError for a wrong bound."""
         given = {"multiplier": self.multiplier, "adder": self.adder, "bound": self.bound}
         Bound.of(**given)
-        if not isinstance(self.trivial_extensions, (bool, np.bool_)):
-            raise OptreeError(f"trivial_extensions: {self.trivial_extensions!r} is not accepted; give True or False")
         texts = {name: str(value) for name, value in given.items() if value is not None}
         return texts | {"trivial_extensions": bool(self.trivial_extensions)}
 
