@@ -54,6 +54,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "polish": _FLAG,
     "random_state": (_is_seed, "None, a whole number from 0 to 2^32 - 1, or a RandomState"),
     "repeat": _FLAG,
+    "trivial_extensions": _FLAG,
     "unseen": (lambda value: value in ("error", "ignore"), "'error' or 'ignore'"),
     "verbose": (lambda value: _is_truth(value) or (is_whole(value) and value >= 0), "True, False or a number >= 0"),
     "warm_start": _FLAG,

@@ -37,7 +37,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     the trees of cost <= (1 + ``multiplier``) * optimal cost, in exact rationals. With ``penalty="leaf"`` the cost of a
     single leaf includes one penalty. Two trees are different if their shapes or the features of their splits differ.
     Each leaf predicts the heaviest class of its training rows, and each split separates training rows. A split whose
-    leaves predict the same class counts, because the tree pays for it.
+    leaves predict the same class counts, because the tree pays for it; ``trivial_extensions=False`` leaves it out.
 
     The set is a sequence of fitted estimators in order of cost, from ``r[0]``, an optimal tree, to ``r[r.count_ - 1]``.
     It is stored as a graph whose size does not depend on the number of trees. As a classifier, it predicts the class
@@ -54,6 +54,8 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         The set has the trees of cost <= optimal cost + adder, as a share of all rows.
     bound : float, str or None, default=None
         The set has the trees of cost <= bound, as a share of all rows.
+    trivial_extensions : bool, default=True
+        Whether the set has trees with a trivial extension: a split whose children are leaves of one class.
     penalty : {"leaf", "split"}, default="leaf"
         Whether lambda is paid for each leaf or each split.
     max_depth : int or None, default=None
@@ -116,6 +118,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     multiplier: float | str | None = None
     adder: float | str | None = None
     bound: float | str | None = None
+    trivial_extensions: bool = True
     penalty: str = "leaf"
     max_depth: int | None = None
     min_samples_leaf: int | float = 1
@@ -131,10 +134,11 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         return replace(OptimalTrees._encoding.fget(self), numeric="thresholds")
 
     def _parameters(self) -> dict:
-        """Return the bound as texts; raise OptreeError if it is not accepted."""
+        """Return the bound as texts, and the flag of trivial extensions; raise OptreeError for a wrong bound."""
         given = {"multiplier": self.multiplier, "adder": self.adder, "bound": self.bound}
         Bound.of(**given)
-        return {name: str(value) for name, value in given.items() if value is not None}
+        texts = {name: str(value) for name, value in given.items() if value is not None}
+        return texts | {"trivial_extensions": bool(self.trivial_extensions)}
 
     def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
         """Set the fitted attributes."""
@@ -367,7 +371,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
                 masks[feature] = masks.get(feature, 0) | 1 << number
         groups = [[-1 if j in without else masks.get(j, 0) for j in copies] for copies in self.search_.copies]
         whole = self.search_.trees
-        return Trees(whole.graph, whole.terms, whole.most, groups, len(required), depth)
+        return Trees(whole.graph, whole.terms, whole.most, groups, len(required), depth, trivial=whole.trivial)
 
     def filter(self, *, require=(), forbid=(), max_depth: int | None = None) -> Self:
         """Return the set of the trees that use some columns and avoid others, counted on the same graph.

@@ -64,10 +64,10 @@ def as_features(search: Search, tree):
     return feature, *(as_features(search, tree.children[place]) if place >= 0 else None for place in places)
 
 
-def check_counts(seed: int) -> int:
-    """Check bound and histogram; return the number of trees."""
+def check_counts(seed: int, trivial: bool = True) -> int:
+    """Check bound and histogram; return the number of trees. ``trivial``: see `Naive`."""
     problem, wanted, bound = draw(seed)
-    search, naive = solve(problem, wanted, **bound), Naive(problem, wanted)
+    search, naive = solve(problem, wanted, **bound, trivial_extensions=trivial), Naive(problem, wanted, trivial)
     (name, value), unit = next(iter(bound.items())), problem.total_weight * naive.scale.row
     most = {
         "multiplier": (1 + Fraction(value)) * search.optimum,
@@ -82,13 +82,13 @@ def check_counts(seed: int) -> int:
     return sum(found.values())
 
 
-def check_members(seed: int, most: int) -> int:
+def check_members(seed: int, most: int, trivial: bool = True) -> int:
     """Check each tree of a set of at most ``most`` trees, its rank, and all sums over the set; return their number."""
     problem, wanted, bound = draw(seed)
-    search = solve(problem, wanted, **bound)
+    search = solve(problem, wanted, **bound, trivial_extensions=trivial)
     if search.trees is None or search.trees.total > most:
         return 0
-    random, naive, trees = np.random.RandomState(seed), Naive(problem, wanted), search.trees
+    random, naive, trees = np.random.RandomState(seed), Naive(problem, wanted, trivial), search.trees
     expected = naive.trees(search.bound)
     listed = [trees.tree(rank) for rank in range(trees.total)]
     named = [as_features(search, tree) for tree in listed]
@@ -102,7 +102,7 @@ def check_members(seed: int, most: int) -> int:
         [-1 if j == forbidden else sum(1 << i for i, own in enumerate(required) if j in own) for j in copies]
         for copies in search.copies
     ]
-    some = Trees(trees.graph, trees.terms, trees.most, groups, len(required), depth)
+    some = Trees(trees.graph, trees.terms, trees.most, groups, len(required), depth, trivial=trivial)
     kept = [
         i
         for i, tree in enumerate(named)
@@ -114,6 +114,11 @@ def check_members(seed: int, most: int) -> int:
     assert {as_features(search, tree) for tree in found} == {named[i] for i in kept}
     assert [some.rank(tree) for tree in found] == list(range(len(kept)))
     assert sum(some.rank(tree) is not None for tree in listed) == len(kept)
+    if not trivial:
+        every = solve(problem, wanted, **bound).trees
+        known = {*listed} if every.total <= 2 * most else None
+        for tree in (every.tree(rank) for rank in range(every.total if known is not None else 0)):
+            assert (trees.rank(tree) is None) == (tree not in known)
     check_sums(search, some, [named[i] for i in kept], naive)
     return len(listed)
 
@@ -141,6 +146,16 @@ def test_counts_are_those_of_all_trees():
 def test_counts_of_thousands_of_problems():
     counts = [check_counts(seed) for seed in range(100, 100 + len(seeds(2000, 20)))]
     assert np.median(counts) > 1
+
+
+@pytest.mark.parametrize("number", [30, pytest.param(1500, marks=pytest.mark.slow)])
+def test_counts_without_trivial_extensions(number):
+    assert sum(check_counts(seed, trivial=False) for seed in seeds(number, 4)) > 0
+
+
+@pytest.mark.parametrize("number", [30, pytest.param(400, marks=pytest.mark.slow)])
+def test_members_without_trivial_extensions(number):
+    assert sum(check_members(seed, 100, trivial=False) for seed in seeds(number, 4)) > 0
 
 
 def check_shallow(seed: int) -> int:
@@ -180,8 +195,8 @@ def test_members_of_many_sets():
 def test_primes_give_the_same_numbers(monkeypatch):
     """As if float64 were exact for counts of one digit only: residues modulo primes, put together again."""
     monkeypatch.setattr(exact, "EXACT", 8.0)
-    assert sum(check_counts(seed) for seed in seeds(40, 4)) > 0
-    assert sum(check_members(seed, 60) for seed in seeds(30, 3)) > 0
+    assert sum(check_counts(seed, trivial) for seed in seeds(40, 4) for trivial in (True, False)) > 0
+    assert sum(check_members(seed, 60, trivial) for seed in seeds(30, 3) for trivial in (True, False)) > 0
 
 
 def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
@@ -198,8 +213,9 @@ def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
 
 
 @compiled_only
-def test_counts_of_many_digits_are_exact():
-    """A set of 28 digits, against the same recurrence in Python's integers."""
+@pytest.mark.parametrize("error", [0, 0.3])
+def test_counts_of_many_digits_are_exact(monkeypatch, error):
+    """A set of 28 digits, against the same recurrence in Python's integers; float64 may find the wrong neighbour."""
     problem = noise(60, 8)
     search = solve(problem, Objective.of("0.005", "leaf"), adder="0.2")
     assert search.trees.total > 2**64
@@ -221,9 +237,15 @@ def test_counts_of_many_digits_are_exact():
             own.update(product)
         numbers[v] = own
     assert dict(sorted(numbers[0].items())) == trees.by_cost
-    for part in range(7):
-        rank = trees.total * part // 7
-        assert trees.rank(trees.tree(rank)) == rank
+    for counts in trees._counts.values():
+        noisy = counts.floats * (1 + error * np.random.RandomState(0).rand(len(counts.floats)))
+        monkeypatch.setattr(counts, "_floats", np.where(counts.floats < exact.EXACT, counts.floats, noisy))
+    ranks = [0, 1, trees.total - 1, *(trees.total * part // 97 for part in range(97))]
+    found = [trees.tree(rank) for rank in ranks]
+    assert [trees.rank(tree) for tree in found] == ranks
+    monkeypatch.setattr(Trees, "_is_whole", False)  # the walk of sets with required features
+    assert [trees.tree(rank) for rank in ranks[::20]] == found[::20]
+    assert [trees.rank(tree) for tree in found[::20]] == ranks[::20]
 
 
 def test_a_limit_leaves_a_complete_set():
@@ -320,9 +342,12 @@ def test_small_units_order_all_trees_of_a_set_as_the_given_units_do():
         share = Fraction(int(random.randint(1, 10**12)), 10**12) * random.choice([1, 10, 100]).item()
         given = Scale(share.denominator, share.numerator, share.denominator)
         bound = int(random.randint(1, 12)) * given.penalty + int(random.randint(10)) * given.error
-        units, most = Units(given, bound), max(1000, bound // given.penalty + 1)
+        least, leaves = int(random.randint(3)), int(random.randint(1, 20))
+        units = Units(given, bound, least, leaves)
+        most = min(max(0, bound - given.error * least) // given.penalty + 1, leaves)
         assert units.small == given or units.small.error <= 2 * most
-        trees = [(loss, paid) for loss in range(bound // given.error + 3) for paid in range(bound // given.penalty + 5)]
+        losses, numbers = range(least, bound // given.error + 3), range(leaves + 1)
+        trees = [(loss, paid) for loss in losses for paid in numbers]
         trees = [trees[k] for k in random.permutation(len(trees))[:200]]
         costs = [given.error * loss + given.penalty * paid for loss, paid in trees]
         small = [units.small.error * loss + units.small.penalty * paid for loss, paid in trees]

@@ -99,6 +99,33 @@ def test_usage_and_filters(fitted):
         r.filter(forbid="shape")
 
 
+def test_a_set_without_trivial_extensions(fitted):
+    """No split whose children with rows are leaves of one class: the other trees, in the same order of cost."""
+    r, table, y = fitted
+    weights = np.random.RandomState(1).choice([0.5, 1.0, 1.5], len(y))
+    some = clone(r).set_params(trivial_extensions=False).fit(table, y, weights)
+
+    def is_trivial(tree, node):
+        children = [child for child in tree.children(node) if tree.counts[child].any()]
+        return (tree.feature[children] < 0).all() and len({*tree.prediction[children].tolist()}) == 1
+
+    trees = [model.tree_ for model in r]
+    kept = [
+        i for i, tree in enumerate(trees) if not any(is_trivial(tree, v) for v in np.flatnonzero(tree.feature >= 0))
+    ]
+    assert sorted(r.index(model) for model in some) == kept
+    assert [some.index(model) for model in some] == list(range(some.count_))
+    assert [i for i, tree in enumerate(trees) if tree in some] == kept
+    assert 0 < some.count_ < r.count_
+    splits = [columns_of(r[i]) for i in kept]
+    assert np.allclose(some.feature_usage_, [np.mean([j in own for own in splits]) for j in range(4)])
+    assert np.allclose(some.expected_splits_, [np.mean([own.count(j) for own in splits]) for j in range(4)])
+    with refused("trivial_extensions", "'no'"):
+        clone(r).set_params(trivial_extensions="no").fit(table, y)
+    with refused("to_html", "trivial_extensions=False"):
+        some.to_html("set.html")
+
+
 def test_model_reliance_is_that_of_all_pairs(fitted):
     r, table, y = fitted
     r, table, y = r.filter(require=["colour", 0], forbid="flag", max_depth=3), table[:5], y[:5]

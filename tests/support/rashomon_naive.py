@@ -14,9 +14,13 @@ Tree = tuple | None  # (feature, a subtree for each category), or None for a lea
 
 
 class Naive:
-    """The trees of a problem, with costs in units of the objective's scale."""
+    """The trees of a problem, with costs in units of the objective's scale.
 
-    def __init__(self, problem: Problem, objective: Objective):
+    ``trivial`` tells whether trees count that have a split whose children are leaves of one class.
+    """
+
+    def __init__(self, problem: Problem, objective: Objective, trivial: bool = True):
+        self.trivial = trivial
         self.problem, self.objective, self.scale = problem, objective, objective.scale(problem)
         self.rows = np.flatnonzero(problem.weights > 0)
         self.depth = -1 if objective.max_depth is None else objective.max_depth
@@ -31,6 +35,10 @@ class Naive:
         """Return the cost of a leaf, without its penalty."""
         counts = self.counts(rows)
         return self.scale.error * int(counts.sum() - counts.max())
+
+    def is_constant(self, children: list[np.ndarray]) -> bool:
+        """Return whether leaves for all children with rows predict one class."""
+        return len({int(self.counts(child).argmax()) for child in children if len(child)}) == 1
 
     def splits(self, rows: np.ndarray, depth: int) -> Iterator[tuple[int, int, list[np.ndarray]]]:
         """Yield feature, penalty and children of each split that is allowed."""
@@ -59,7 +67,11 @@ class Naive:
                             if x + y <= budget:
                                 product[x + y] += ways * more
             found.update(product)
-        return found
+            if not self.trivial and self.is_constant(children):
+                end = penalty + sum(self.leaf(child) for child in children)
+                if end <= budget:
+                    found[end] -= 1
+        return +found
 
     def trees(self, bound: int) -> dict[Tree, int]:
         """Return all trees up to a bound, with their costs."""
@@ -80,7 +92,8 @@ class Naive:
                     for subtree, more in self._trees(child, depth - 1, budget - cost)
                 ]
             for subtrees, cost in partial:
-                yield (feature, *subtrees), cost
+                if self.trivial or any(subtrees) or not self.is_constant(children):
+                    yield (feature, *subtrees), cost
 
     def predict(self, tree: Tree, codes: np.ndarray) -> np.ndarray:
         """Return the classes of rows; a code of -1 stops at a split, -2 goes to the heaviest child."""

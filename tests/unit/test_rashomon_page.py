@@ -82,9 +82,8 @@ def test_the_arrays_count_the_trees_of_the_set(seed):
     for found in [r, r.filter(forbid="colour")] if r.count_ else []:
         if found.count_:
             data = arrays.Arrays(found).to_dict()
-            step = data["step"] * len(y)
-            counted = {round(float(r.cost_) + x * step, 9): n for x, n in polynomials(data).items()}
-            assert counted == {round(float(cost), 9): n for cost, n in found.histogram_.items()}
+            counted = {data["objectives"][x]: n for x, n in polynomials(data).items()}
+            assert counted == {round(1 - float(cost / len(y)), 7): n for cost, n in found.histogram_.items()}
 
 
 def matches(part: dict, data: dict, tree: Tree, node: int) -> bool:

@@ -66,7 +66,7 @@ class Arrays:
         return float(np.multiply.reduceat(factor, first)[kept].sum()) / 2 if len(first) else 0.0
 
     def to_dict(self) -> dict:
-        """Return the arrays, and the objective of the optimum and of a cost of 1."""
+        """Return the arrays, and the objective of each cost above the optimum."""
         groups = self.search.problem.groups
         place = [self.search.children[copies[0]][groups.codes[:, copies[0]]] for copies in self.search.copies]
         splits = [[j for j, own in zip(*both, strict=True) if own >= 0] for both in self._copies()]
@@ -131,9 +131,13 @@ class Arrays:
                 }
                 for f in used
             ],
-            "objective": float(1 - Fraction(self.search.optimum) / total),
-            "step": float(Fraction(unit) / (self.search.problem.total_weight * self.search.units.small.row)),
+            "objectives": [round(float(1 - self._cost(x) / total), 7) for x in range(0, int(slack[0]) + 1, unit)],
         }
+
+    def _cost(self, x: int) -> Fraction:
+        """Return the greatest given cost that is at most a cost above the optimum, in the graph's units."""
+        units = self.search.units
+        return Fraction(units.bound_to_given(units.to_small(self.search.optimum) + x))
 
     def _polynomials(self, held: list[int], unit: int) -> dict[str, list | str] | None:
         """Return the polynomials of all nodes: numbers of terms, exponents, and numbers of trees in base 16.

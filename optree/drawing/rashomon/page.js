@@ -24,8 +24,8 @@ document.addEventListener("click", ({target}) => {
 });
 
 const trees = n => n === 1n ? "tree" : "trees";
-const objective = x => (set.objective - x * set.step).toFixed(5);
-const above = x => `${+(100 * x * set.step / (1 - set.objective) || 0).toPrecision(3)} %`;
+const objective = x => set.objectives[x].toFixed(5);
+const above = x => `${+(100 * (set.objectives[0] - set.objectives[x]) / (1 - set.objectives[0]) || 0).toPrecision(3)} %`;
 
 // Change the partial tree, and remember the earlier one.
 function change(next, select) {

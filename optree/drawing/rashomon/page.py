@@ -26,6 +26,8 @@ def write(r, path: str | Path) -> None:
     check_filled(r, "to_html")
     if r._with or r._depth is not None:
         raise OptreeError("to_html: a set filtered by require or max_depth is not accepted; the page has such filters")
+    if not r.trivial_extensions:
+        raise OptreeError("to_html: trivial_extensions=False is not accepted; the page counts trees with them")
     arrays = Arrays(r)
     arrays.check_size()
     data = as_json(arrays.to_dict() | _names(r) | {"colours": N_COLOURS})

@@ -8,9 +8,18 @@ import numpy as np
 
 from optree.budget import Budget
 from optree.solvers.driver import Sweep, drive, enlarge
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
-from optree.solvers.rashomon.polynomials import Terms, count_edges, inside, outside, vote
+from optree.solvers.rashomon.polynomials import (
+    Terms,
+    count_edges,
+    count_shares,
+    find_share,
+    inside,
+    outside,
+    vote,
+)
 
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
 
@@ -27,16 +36,34 @@ def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple
     slack = int(max(0, (node["budget"] - node["opt"]).max() - graph.state[CUT])) + 1
     size = slack + 4 * len(node)
     wide = np.zeros(slack), np.zeros(slack), np.zeros(slack, np.int64), np.zeros(slack)
-    terms, values = Terms(np.zeros(size, np.int64), *wide), np.zeros(size)
+    terms, values, ends = Terms(np.zeros(size, np.int64), *wide), np.zeros(size), no_ends(graph)
     graph.state[PLACE] = graph.state[TERMS] = 0
 
     def step(iterations: int) -> int:
-        return inside(graph, terms, values, values, copies, 0.0, True, iterations)
+        return inside(graph, terms, values, values, copies, ends, 0.0, True, iterations)
 
     run(step, lambda: int(graph.state[PLACE]), lambda code: enlarge([terms.exponent, values], size))
     for table in (terms.exponent, values):
         table.resize(int(graph.state[TERMS]), refcheck=False)
     return terms, values
+
+
+def no_ends(graph: Graph) -> np.ndarray:
+    """Return the costs of left-out trivial extensions if none is left out, int64[edges]."""
+    return np.full(len(graph.edge), INFINITE, np.int64)
+
+
+def find_ends(graph: Graph) -> np.ndarray:
+    """Return the cost of each edge's trivial extension, int64[edges]; INFINITE if its leaves predict other classes."""
+    found, edge, is_node = no_ends(graph), graph.edge, graph.child >= 0
+    if len(edge):
+        child, node = edge["child"], graph.node[graph.child.clip(0)]
+        label = np.where(is_node, node["label"], -1 - graph.child)
+        is_end = np.maximum.reduceat(label, child) == np.minimum.reduceat(label, child)
+        is_end &= ~np.logical_or.reduceat(is_node & (node["terms"] == 0), child)  # a node without subtrees
+        cost = edge["cost"] + np.add.reduceat(np.where(is_node, node["leaf"], 0), child)
+        found[is_end] = cost[is_end]
+    return found
 
 
 def part_of(graph: Graph, v: int) -> slice:
@@ -62,6 +89,8 @@ class Counts:
         Calls a kernel until it is done.
     values : float64[terms], optional
         The values of :func:`find_terms` for these copies.
+    ends : int64[edges], optional
+        The costs of trivial extensions that are left out, of :func:`find_ends`; by default all trees count.
     """
 
     def __init__(
@@ -73,12 +102,15 @@ class Counts:
         depth: int | None = None,
         run: Run = to_the_end,
         values: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
     ):
         self.graph, self.terms, self.copies, self.depth = graph, terms, np.asarray(copies, float), depth
+        self.ends = no_ends(graph) if ends is None else ends
         self.moduli = moduli_for(most)
-        # float64[terms] for each modulus and, with a limit on depth, each number of levels of splits left
+        self._moduli = np.array(self.moduli, float)
+        # float64[moduli, terms] for each number of levels of splits left; one array without a limit on depth
         is_known = values is not None and depth is None and self.moduli == (0,)
-        self.values = [[values]] if is_known else [self._levels(float(modulus), run) for modulus in self.moduli]
+        self.values = [values[None]] if is_known else self._levels(self._moduli, run)
         self._floats = values
         self._polynomials: dict[tuple, dict[int, int]] = {}
 
@@ -86,19 +118,18 @@ class Counts:
         """Return the copies of each feature for nodes with some levels left."""
         return 0 * self.copies if self.depth is not None and level == 0 else self.copies
 
-    def _levels(self, modulus: float, run: Run) -> list[np.ndarray]:
+    def _levels(self, moduli: np.ndarray, run: Run) -> list[np.ndarray]:
         """Return the values of all nodes by levels of splits left; without a limit on depth, the only ones."""
-        found: list[np.ndarray] = []
-        for level in range(1 if self.depth is None else self.depth + 1):
-            values, copies = np.zeros(len(self.terms.exponent)), self._copies(level)
-            below = found[-1] if found else values
-            self.graph.state[PLACE] = 0
+        found = [np.zeros((len(moduli), len(self.terms.exponent))) for _ in range(1 + (self.depth or 0))]
+        for level, values in enumerate(found):
+            for own, below, modulus in zip(values, found[max(0, level - 1)], moduli.tolist(), strict=True):
+                copies = self._copies(level)
+                self.graph.state[PLACE] = 0
 
-            def step(iterations: int, values=values, below=below, copies=copies) -> int:
-                return inside(self.graph, self.terms, values, below, copies, modulus, False, iterations)
+                def step(iterations: int, own=own, below=below, copies=copies, modulus=modulus) -> int:
+                    return inside(self.graph, self.terms, own, below, copies, self.ends, modulus, False, iterations)
 
-            run(step, lambda: int(self.graph.state[PLACE]), None)
-            found.append(values)
+                run(step, lambda: int(self.graph.state[PLACE]), None)
         return found
 
     @property
@@ -106,27 +137,51 @@ class Counts:
         """Return the values of all nodes without a modulus and without a limit on depth, float64[terms]."""
         if self._floats is None:
             is_known = self.depth is None and self.moduli == (0,)
-            self._floats = self.values[0][0] if is_known else self._levels(0.0, to_the_end)[0]
+            self._floats = (self.values if is_known else self._levels(np.zeros(1), to_the_end))[0][0]
         return self._floats
 
     def polynomial(self, v: int, depth: int | None) -> dict[int, int]:
         """Return the number of subtrees of a node by cost above its optimum, by rising cost."""
         if (v, depth) not in self._polynomials:
             part, level = part_of(self.graph, v), 0 if depth is None else depth
-            numbers = whole([levels[level][part] for levels in self.values], self.moduli)
+            numbers = whole([*self.values[level][:, part]], self.moduli)
             found = zip(self.terms.exponent[part].tolist(), numbers, strict=True)
             self._polynomials[v, depth] = {x: number for x, number in found if number}
         return self._polynomials[v, depth]
 
-    def pairs(self, v: int, depth: int | None, cost: int) -> list[int]:
-        """Return the number of subtrees of a cost with each edge of a node, for one copy of its feature."""
-        found, level, ones = [], 0 if depth is None else depth - 1, np.ones(len(self.copies))
-        for modulus, levels in zip(self.moduli, self.values, strict=True):
-            out = np.zeros(int(self.graph.node[v]["n_edges"]))
-            if depth != 0:
-                count_edges(self.graph, self.terms, levels[level], ones, v, cost, float(modulus), out)
-            found.append(out)
-        return whole(found, self.moduli)
+    def _count_edges(self, edges: range, level: int, cost: int, rank: float) -> tuple[int, np.ndarray]:
+        """Return the last edge that `count_edges` counts, and the numbers up to it, float64[moduli, edges]."""
+        found, arrays = np.zeros((len(edges), len(self.moduli))), (self.graph, self.terms, self.values[level])
+        floats = self.values[level][:1] if rank == np.inf else self.floats[None]
+        last = count_edges(*arrays, floats, self.copies, edges.start, cost, self._moduli, rank, found)
+        return edges.start + last, found[: last + 1].T.copy()
+
+    def pairs(self, edges: range, depth: int | None, cost: int) -> list[int]:
+        """Return the number of subtrees of a cost with each of consecutive edges, for one copy of its feature."""
+        if depth == 0:
+            return [0] * len(edges)
+        numbers = self._count_edges(edges, 0 if depth is None else depth - 1, cost, np.inf)[1]
+        left_out = self.ends[edges.start : edges.stop] == cost
+        return [n - own for n, own in zip(whole([*numbers], self.moduli), left_out.tolist(), strict=True)]
+
+    def before(self, edges: range, cost: int, rank: float = np.inf) -> tuple[int, int, int]:
+        """Return an edge, the number of subtrees of a cost with the edges before it, and with one copy of the edge.
+
+        It is the edge of a rank, or a neighbour where float64 is not exact. Without a rank it is the last one.
+        """
+        e, numbers = self._count_edges(edges, 0, cost, rank)
+        before = numbers[:, :-1] @ self.copies[self.graph.edge["feature"][edges.start : e]]
+        return e, *whole([*np.stack([before, numbers[:, -1]], axis=1)], self.moduli)
+
+    def share_of(self, first: int, second: int, room: int, rank: int) -> int:
+        """Return the cost of the first subtree in a pair by its rank, or a neighbour; see ``find_share``."""
+        return int(find_share(self.graph, self.terms, self.floats, first, second, room, float(rank)))
+
+    def shares(self, first: int, second: int, room: int, x: int) -> list[int]:
+        """Return the numbers of `count_shares`, without a limit on depth."""
+        found = np.zeros((3, len(self.moduli)))
+        count_shares(self.graph, self.terms, self.values[0], first, second, room, x, self._moduli, found)
+        return whole(list(found.T), self.moduli)
 
     def through(self, toward: np.ndarray | None = None) -> tuple[list[int], list[int]]:
         """Return the number of trees with each node as a leaf, and through each edge by one copy of its feature (L6).
@@ -157,20 +212,23 @@ class Counts:
         node, order = graph.node[: len(graph.order)], graph.order[: int(graph.state[ORDERED])]
         held = order[(node["terms"][order] > 0) & (node["leaf"][order] <= node["budget"][order] - graph.state[CUT])]
         place, toward = self._leaf_terms[held], self.everywhere() if toward is None else toward
-        for modulus, levels in zip(self.moduli, self.values, strict=True):
+        for m, modulus in enumerate(self.moduli):
+            levels = [values[m] for values in self.values]
             contexts = [np.zeros(len(self.terms.exponent)) for _ in levels]
             contexts[-1][part_of(graph, 0)] = 1
-            through, as_leaf = np.zeros(len(graph.edge)), np.zeros(len(node))
+            through, as_leaf, less = np.zeros(len(graph.edge)), np.zeros(len(node)), np.zeros(len(graph.node))
             for level in range(len(levels) - 1, -1, -1):
                 below, copies = max(0, level - 1), self._copies(level)
                 graph.state[PLACE] = 0
-                arrays = levels[level], levels[below], contexts[level], contexts[below], through, copies, toward
+                arrays = levels[level], levels[below], contexts[level], contexts[below]
+                arrays = *arrays, through, less, copies, self.ends, toward
 
                 def step(iterations: int, arrays=arrays, modulus=float(modulus)) -> int:
                     return outside(graph, self.terms, *arrays, modulus, iterations)
 
                 to_the_end(step, lambda: int(graph.state[PLACE]))
                 as_leaf[held] += contexts[level][place]
+            as_leaf[held] -= less[held]
             leaves.append(as_leaf % modulus if modulus else as_leaf)
             edges.append(through[: int(graph.state[EDGES])])
         return leaves, edges

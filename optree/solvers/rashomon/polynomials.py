@@ -25,6 +25,19 @@ L7 (forbidden features).
 **Proof**: the trees without them are some of the trees of the graph, with the same costs.
 **Used in** `trees.Trees`.
 
+Trivial extensions.
+A split is a trivial extension if its children are leaves of one class. Let ends(e) be the cost of the split of edge e
+with leaves for all its children; it is infinite unless all these leaves predict the same class.
+**Statement**: the number of subtrees without a trivial extension is P_S(x) = [x = leaf(S)] + sum over edges of copies *
+((P_L * P_R * ...)(x - cost) - [x = ends(e)]). For L6, D_S(ends(e)) is subtracted from the trees with the edge, and from
+the trees with each child of the edge as a leaf.
+**Proof**: a split of subtrees without a trivial extension is a trivial extension itself if and only if all its children
+are leaves of one class. The product counts this case once, at cost ends(e): a child that is a node has its leaf within
+its budget, because the costs of the other leaves are at least their optima. D_S(ends(e)) counts the contexts of the
+left-out subtree, whose leaves are the children; no other edge is in it.
+A subtree of one class with splits has a trivial extension: a split of greatest depth has leaves as children.
+**Used in** `inside`, `outside`, `Counts.pairs`; `find_ends` gives ends(e), by edge.
+
 ``copies`` is the number of features with the same partition of the rows: each makes another tree.
 
 Arithmetic: numbers are float64 that hold whole numbers. Each P_S(x), each D_S(x) and each product is at most the number
@@ -88,10 +101,16 @@ def room_of_edge(graph, e, budget):
 
 
 @inner_function
+def has_no_gaps(terms, v):
+    """Return whether the exponents of a node are 0, 1, ... without gaps."""
+    return v["terms"] > 0 and terms.exponent[v["first"] + v["terms"] - 1] == v["terms"] - 1
+
+
+@inner_function
 def add_multiple(dense, base, factor, terms, values, v, room, modulus, inverse):
     """Add ``factor`` times the polynomial of node ``v``, up to exponent ``room``, to ``dense`` from ``base`` on."""
     first, end = v["first"], v["first"] + v["terms"]
-    if v["terms"] and terms.exponent[end - 1] == v["terms"] - 1:  # no gaps: LLVM makes vector code of this loop
+    if has_no_gaps(terms, v):  # LLVM makes vector code of this loop
         count = min(v["terms"], room + 1)
         target, source = dense[base : base + count], values[first : first + count]
         for x in range(count):
@@ -154,13 +173,63 @@ def last_node(graph, e):
     return last
 
 
+@inner_function
+def factor_to_add(graph, terms, e):
+    """Return the place of the child of an edge whose multiples are added up fastest; -1 if no child is a node.
+
+    It is the node of most terms if they have no gaps, for vector code; otherwise that of fewest terms, for the caches.
+    """
+    edge, widest, narrowest = graph.edge[e], np.int64(-1), np.int64(-1)
+    if edge["nodes"]:
+        f = edge["feature"]
+        for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+            if graph.child[c] >= 0:
+                held = graph.node[graph.child[c]]["terms"]
+                if widest < 0 or held > graph.node[graph.child[widest]]["terms"]:
+                    widest = np.int64(c)
+                if narrowest < 0 or held <= graph.node[graph.child[narrowest]]["terms"]:
+                    narrowest = np.int64(c)
+    return widest if widest >= 0 and has_no_gaps(terms, graph.node[graph.child[widest]]) else narrowest
+
+
+@inner_function
+def first_node(graph, e):
+    """Return the place of the first child of an edge that is a node; the edge has one."""
+    c = np.int64(graph.edge[e]["child"])
+    while graph.child[c] < 0:
+        c += 1
+    return c
+
+
+@inner_function
+def place_in(graph, terms, v, x):
+    """Return the place of the first term of node ``v`` with an exponent of at least ``x``, or the end of its terms."""
+    low, high = graph.node[v]["first"], graph.node[v]["first"] + graph.node[v]["terms"]
+    while low < high:
+        middle = (low + high) // 2
+        if terms.exponent[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner_function
+def place_of(graph, terms, v, x):
+    """Return the place of the term of node ``v`` with exponent ``x``, -1 if there is none."""
+    place = place_in(graph, terms, v, x)
+    is_held = place < graph.node[v]["first"] + graph.node[v]["terms"] and terms.exponent[place] == x
+    return place if is_held else np.int64(-1)
+
+
 @kernel
-def inside(graph, terms, values, below, copies, modulus, finds, iterations):
+def inside(graph, terms, values, below, copies, ends, modulus, finds, iterations):
     """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
 
     values : float64[terms], filled. below : the values of the children's nodes, which is ``values`` without a limit
     on depth.
-    copies : float64[q], of each feature. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
+    copies : float64[q], of each feature. ends : int64[edges], the cost of each trivial extension that is left out, or
+    INFINITE. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
     the first pass they are known. The arrays of terms are too small if the code is NO_ROOM.
     """
     graph, terms = borrow(graph), borrow(terms)
@@ -192,7 +261,9 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
             scale, room = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, budget)
             if room < 0 or scale == 0:
                 continue
-            base, last = width - 1 - room, last_node(graph, e)
+            base, last = width - 1 - room, factor_to_add(graph, terms, e)
+            if ends[e] <= budget:
+                dense[ends[e] - node["opt"]] = reduce_by(dense[ends[e] - node["opt"]] - scale, modulus, inverse)
             if last < 0:
                 dense[base] = reduce_by(dense[base] + scale, modulus, inverse)
                 continue
@@ -219,11 +290,14 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
 
 
 @kernel
-def outside(graph, terms, values, below, contexts, contexts_below, through, copies, toward, modulus, iterations):
+def outside(
+    graph, terms, values, below, contexts, contexts_below, through, less, copies, ends, toward, modulus, iterations
+):
     """Fill the contexts of up to ``iterations`` more nodes, parents first, and the number of trees through each edge.
 
     contexts : float64[terms], of the nodes; contexts_below : of their children, which is ``contexts`` without a limit
-    on depth. through : float64[edges], added to: the number for one copy of the edge's feature. toward : float64[places
+    on depth. through : float64[edges], added to: the number for one copy of the edge's feature. less : float64[nodes],
+    added to: the number of left-out trees with each node as a leaf. toward : float64[places
     of children], the number of copies of the feature that send a row to the child; for all rows together, ``copies``.
     Others: see `inside`.
     """
@@ -248,13 +322,15 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
             if room < 0 or copies[f] == 0:
                 continue
             base, last, total = budget - node["opt"] - room, last_node(graph, e), 0.0
+            start, left_out = graph.edge[e]["child"], dense[ends[e] - node["opt"]] if ends[e] <= budget else 0.0
+            through[e] = reduce_by(through[e] - left_out, modulus, inverse)
             if last < 0:
                 through[e] = exactly(reduce_by(through[e] + dense[base], modulus, inverse), modulus)
                 continue
-            start = graph.edge[e]["child"]
             for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
                 if graph.child[c] < 0 or (toward[c] == 0 and c != last):
                     continue
+                less[graph.child[c]] = reduce_by(less[graph.child[c]] + toward[c] * left_out, modulus, inverse)
                 count = multiply(graph, terms, below, e, c, one, room, modulus, inverse)
                 child = graph.node[graph.child[c]]
                 for j in range(child["first"], child["first"] + child["terms"]):
@@ -302,27 +378,123 @@ def vote(graph, leaves, through, copies, places, modulus, on_path, out):
             votes[k] = exactly(votes[k], modulus)
 
 
+@inner_function
+def sum_pairs(graph, terms, values, first, second, room, low, high, moduli, out):
+    """Count the pairs of subtrees of two nodes whose costs sum to ``room``, with the first cost in low .. high - 1.
+
+    values : float64[moduli, terms]. out : float64[moduli], filled. The loop is over the node of fewer terms; exponents
+    without gaps are indices. Four products are below 2^52, and each of their sums modulo a prime below 2^26, so that
+    all sums are exact.
+    """
+    if graph.node[second]["terms"] < graph.node[first]["terms"]:
+        first, second, low, high = second, first, room - high + 1, room - low + 1
+    start, held, exponent = graph.node[second]["first"], graph.node[second]["terms"], terms.exponent
+    i, end = place_in(graph, terms, first, max(low, 0)), place_in(graph, terms, first, min(high, room + 1))
+    if has_no_gaps(terms, graph.node[second]):
+        i, start = place_in(graph, terms, first, max(low, room - held + 1)), start + room
+        for m in range(len(moduli)):
+            own, modulus, total, k = values[m], moduli[m], 0.0, i
+            inverse = 1 / modulus if modulus else 0.0
+            while k + 4 <= end:
+                part = 0.0
+                for n in range(k, k + 4):
+                    part += own[n] * own[start - exponent[n]]
+                total += reduce_by(part, modulus, inverse)
+                k += 4
+            for n in range(k, end):
+                total += reduce_by(own[n] * own[start - exponent[n]], modulus, inverse)
+            out[m] = exactly(total, modulus)
+        return
+    out[:] = 0
+    j = start + held - 1
+    while i < end and j >= start:
+        excess = exponent[i] + exponent[j] - room
+        if excess == 0:
+            for m in range(len(moduli)):
+                out[m] += exactly(values[m, i] * values[m, j], moduli[m])
+        i, j = i + (excess <= 0), j - (excess >= 0)
+    for m in range(len(moduli)):
+        out[m] = exactly(out[m], moduli[m])
+
+
+@inner_function
+def count_edge(graph, terms, values, e, room, moduli, out):
+    """Fill ``out`` with the number of subtrees with an edge whose costs leave ``room``, for one copy of its feature."""
+    last, nodes, one = last_node(graph, e), graph.edge[e]["nodes"], 1.0
+    out[:] = one if room == 0 and nodes == 0 else 0.0
+    if room < 0 or nodes == 0:
+        return
+    child = np.int64(graph.child[last])
+    if nodes == 2:
+        first = np.int64(graph.child[first_node(graph, e)])
+        sum_pairs(graph, terms, values, first, child, room, 0, room + 1, moduli, out)
+        return
+    for m in range(len(moduli)):
+        own, modulus, total = values[m], moduli[m], 0.0
+        inverse = 1 / modulus if modulus else 0.0
+        for i in range(multiply(graph, terms, own, e, last, one, room, modulus, inverse)):
+            j = place_of(graph, terms, child, room - terms.power[i])
+            if j >= 0:
+                total = reduce_by(total + terms.factor[i] * own[j], modulus, inverse)
+        out[m] = exactly(total, modulus)
+
+
 @kernel
-def count_edges(graph, terms, below, copies, v, cost, modulus, out):
-    """Fill ``out`` with the number of subtrees of exactly ``cost`` with each edge of node ``v``."""
+def count_edges(graph, terms, values, floats, copies, first, cost, moduli, rank, out):
+    """Count the subtrees of exactly ``cost`` with consecutive edges, for one copy of the feature; return the last one.
+
+    values : float64[moduli, terms]. floats : float64[1, terms], without a modulus. first : the first edge. out :
+    float64[edges, moduli], filled up to the edge of a rank among these subtrees: the first one for which the sum of
+    ``floats`` exceeds the rank. All edges are filled if the rank is infinite.
+    """
     graph, terms = borrow(graph), borrow(terms)
-    inverse = 1 / modulus if modulus else 0.0
-    node = graph.node[v]
-    for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
-        scale, room, last, total = (
-            copies[graph.edge[e]["feature"]],
-            room_of_edge(graph, e, cost),
-            last_node(graph, e),
-            0.0,
-        )
-        if last < 0:
-            total = scale if room == 0 else 0.0
-        elif room >= 0 and scale:
-            child = graph.node[graph.child[last]]
-            j = child["first"] + child["terms"] - 1
-            for i in range(multiply(graph, terms, below, e, last, scale, room, modulus, inverse)):
-                while j >= child["first"] and terms.exponent[j] > room - terms.power[i]:
-                    j -= 1
-                if j >= child["first"] and terms.exponent[j] == room - terms.power[i]:
-                    total = reduce_by(total + terms.factor[i] * below[j], modulus, inverse)
-        out[e - node["first_edge"]] = exactly(total, modulus)
+    total, own, none = 0.0, np.zeros(1), np.zeros(1)
+    for i in range(len(out)):
+        room = room_of_edge(graph, first + i, cost)
+        count_edge(graph, terms, values, first + i, room, moduli, out[i])
+        if rank < np.inf:
+            count_edge(graph, terms, floats, first + i, room, none, own)
+            total += copies[graph.edge[first + i]["feature"]] * own[0]
+            if total > rank:
+                return i
+    return len(out) - 1
+
+
+@kernel
+def count_shares(graph, terms, values, first, second, room, x, moduli, out):
+    """Count the pairs of subtrees of two nodes whose costs sum to ``room``, by the cost ``x`` of the first one.
+
+    ``out``, float64[3, moduli], gets the number of pairs with a lower cost of the first subtree, the number of first
+    subtrees of cost x, and the number of second ones beside them.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    i, j = place_of(graph, terms, first, x), place_of(graph, terms, second, room - x)
+    sum_pairs(graph, terms, values, first, second, room, 0, x, moduli, out[0])
+    for m in range(len(moduli)):
+        out[1, m], out[2, m] = values[m, i] if i >= 0 else 0.0, values[m, j] if j >= 0 else 0.0
+
+
+@kernel
+def find_share(graph, terms, values, first, second, room, rank):
+    """Return the cost of the first subtree in the pair of a rank among those of `count_shares`, -1 without a pair.
+
+    values : float64[terms], without a modulus. Numbers that are not exact may give a neighbour of the cost.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    i, end = graph.node[first]["first"], graph.node[first]["first"] + graph.node[first]["terms"]
+    start, j = graph.node[second]["first"], graph.node[second]["first"] + graph.node[second]["terms"] - 1
+    total, found = 0.0, np.int64(-1)
+    while i < end and j >= start:
+        excess = terms.exponent[i] + terms.exponent[j] - room
+        if excess > 0:
+            j -= 1
+        elif excess < 0:
+            i += 1
+        else:
+            number = values[i] * values[j]
+            if number:
+                total, found = total + number, terms.exponent[i]
+                if total > rank:
+                    break
+            i, j = i + 1, j - 1
+    return found

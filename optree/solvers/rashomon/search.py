@@ -130,11 +130,18 @@ class Search:
     lower bound on its cost. If the cost is proven, ``optimum`` has it; else there is no set. ``bound`` is the greatest
     cost of the wanted set, ``certified`` that of the set in ``graph`` and ``trees``, or None without a set; all costs
     are in units. ``problem`` is the problem of the graph. ``depth`` is a limit on depth, for which alone the set is
-    complete, or None (`solver.deepen`).
+    complete, or None (`solver.deepen`). ``trivial_extensions`` tells whether the set has trees with a split whose
+    children are leaves of one class.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, check: Callable[[], None] = lambda: None):
-        self.problem, self.objective = problem, objective
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        check: Callable[[], None] = lambda: None,
+        trivial_extensions: bool = True,
+    ):
+        self.problem, self.objective, self.trivial = problem, objective, trivial_extensions
         self.engine = engine.Search(problem, objective, dict.fromkeys(_SWITCHES, True), check)
         self.data = self.engine.data
         if self.data is None and objective.max_depth != 0:  # a leaf is best, but others may be in the set
@@ -173,11 +180,18 @@ class Search:
             self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
             self.certified = self.bound
             if self.bound >= self.optimum:
-                self.units = Units(scale, self.bound)
-                small, engine = self.units.small, self.engine
+                engine = self.engine
+                self.units = Units(scale, self.bound, engine.constant, self._most_leaves())
+                small = self.units.small
                 self._offset = engine.constant * small.error + small.penalty * (self.objective.penalty == "leaf")
                 self._find(small, clock, shallow if small == scale else None)
         self._release()
+
+    def _most_leaves(self) -> int:
+        """Return an upper bound on the number of leaves: each has a group of equal rows, and at most ``max_depth``."""
+        groups, depth = len(self.problem.groups.codes), self.objective.max_depth
+        most = max(self.problem.n_parts.tolist(), default=1)
+        return groups if depth is None or depth >= groups else min(groups, most**depth)
 
     def _is_shallow(self) -> bool:
         """Return whether the depth-limited search finds the optima of the children of the root."""
@@ -358,7 +372,8 @@ class Search:
         copies = np.array([len(own) for own in self.copies], float)
         terms, values = find_terms(self.graph, copies, run)
         most = float(values[part_of(self.graph, 0)].sum())
-        return Trees(self.graph, terms, most, [[0] * len(own) for own in self.copies], run=run, values=values)
+        groups, values = [[0] * len(own) for own in self.copies], values if self.trivial else None
+        return Trees(self.graph, terms, most, groups, run=run, values=values, trivial=self.trivial)
 
     @property
     def is_leaf(self) -> bool:

@@ -26,13 +26,13 @@ from optree.solvers.stages import Starts
 _LIMITS = "time_limit", "iteration_limit", "memory_limit"
 
 
-def run(task: Task, seed: int, multiplier: str, adder: str, bound: str) -> Outcome:
+def run(task: Task, seed: int, multiplier: str, adder: str, bound: str, trivial_extensions: bool) -> Outcome:
     """Search; the outcome's ``found`` is the :class:`Search`. ``seed`` is unused: no random numbers are drawn."""
     try:
         wanted = Bound.of(multiplier or None, adder or None, bound or None)
     except OptreeError as error:
         raise OptreeError(f"solver rashomon: {error}") from None
-    search = Search(task.problem, task.objective, task.clock.check)
+    search = Search(task.problem, task.objective, task.clock.check, trivial_extensions)
     task.clock.prepared()
     starts = Starts(task, 1 if search.data is None else len(search.data.bits)) if task.starts else None
     depth = task.objective.max_depth
@@ -55,7 +55,7 @@ def deepen(task: Task, first: Search, wanted: Bound) -> Outcome:
         for depth in count(2) if limit is None else range(2, limit):
             if task.clock.limit(done + len(task.problem.features)):  # the root alone takes as many iterations
                 return
-            search = Search(task.problem, replace(task.objective, max_depth=depth), task.clock.check)
+            search = Search(task.problem, replace(task.objective, max_depth=depth), task.clock.check, first.trivial)
             search.run(task.scale, task.clock.start(done), Trace(task.clock), wanted)
             done += search.counters["iterations"]
             if search.status == "optimal" or (found is first and search.trees is not None):
@@ -83,5 +83,6 @@ SOLVER = Solver(
         "multiplier": Parameter(str, "", "trees of cost <= (1 + multiplier) * optimal cost; 0.05 without any bound"),
         "adder": Parameter(str, "", "trees of cost <= optimal cost + adder, as a share of all rows"),
         "bound": Parameter(str, "", "trees of cost <= bound, as a share of all rows"),
+        "trivial_extensions": Parameter(bool, True, "count trees with a split whose children are leaves of one class"),
     },
 )

@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.rashomon import exact
-from optree.solvers.rashomon.counts import Counts, Run, to_the_end
+from optree.solvers.rashomon.counts import Counts, Run, find_ends, to_the_end
 from optree.solvers.rashomon.graph import CUT, Graph
 from optree.solvers.rashomon.polynomials import Terms
 from optree.solvers.rashomon.walks import STEP, find_ranks, find_tree
@@ -72,6 +73,8 @@ class Trees:
         A limit on depth.
     run, values : optional
         See :class:`Counts`; ``values`` are for all trees.
+    trivial : bool
+        Whether trees with a trivial extension count, see ``polynomials.py``.
     """
 
     def __init__(
@@ -84,7 +87,9 @@ class Trees:
         depth: int | None = None,
         run: Run = to_the_end,
         values: np.ndarray | None = None,
+        trivial: bool = True,
     ):
+        self.trivial, ends = trivial, None if trivial else find_ends(graph)
         self.graph, self.terms, self.most, self.groups = graph, terms, most, [tuple(own) for own in groups]
         self.required, self.depth = (1 << required) - 1, depth
         self._edges: dict[tuple, tuple] = {}
@@ -92,7 +97,7 @@ class Trees:
         self._counts = {}
         for without in _subsets(self.required):
             copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
-            self._counts[without] = Counts(graph, terms, most, copies, depth, run, values)
+            self._counts[without] = Counts(graph, terms, most, copies, depth, run, values, ends)
 
     def __setstate__(self, state: dict) -> None:
         """Restore the arrays of a pickle; kernels take no read-only views of a file."""
@@ -103,8 +108,9 @@ class Trees:
         )
         for counts in self._counts.values():
             counts.graph, counts.terms = self.graph, self.terms
-            counts.values = [[np.require(values, requirements="W") for values in levels] for levels in counts.values]
-            counts._floats = None
+            counts.values = [np.require(values, requirements="W") for values in counts.values]
+            if counts._floats is not None:
+                counts._floats = np.require(counts._floats, requirements="W")
 
     def counts(self, without: int) -> Counts:
         """Return the counts without the features of some required groups."""
@@ -177,8 +183,8 @@ class Trees:
 
     @property
     def _is_whole(self) -> bool:
-        """Return whether the kernels of ``walks.py`` find trees: without required groups and a limit on depth."""
-        return self.depth is None and not self.required
+        """Return whether the kernels of ``walks.py`` find trees: all trees without some features."""
+        return self.depth is None and not self.required and self.trivial
 
     @cached_property
     def _allowed(self) -> list[list[int]]:
@@ -221,16 +227,48 @@ class Trees:
         start = int(edge["child"])
         return self.graph.child[start : start + self._width[int(edge["feature"])]].tolist()
 
+    def _edges_of(self, v: int) -> range:
+        """Return the edges of a node."""
+        first, number = self.graph.node[["first_edge", "n_edges"]][v].tolist()
+        return range(first, first + number)
+
+    def _choice(
+        self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int
+    ) -> tuple[int, int, int, int]:
+        """Return edge, copy, number of subtrees and rank among them, of the rank among the splits of a cost."""
+        if self._is_whole:
+            edges, counts = self._edges_of(v), self._counts[0]
+            e, before, ways = counts.before(edges, cost, float(rank))
+            copies = self._allowed[int(self.graph.edge[e]["feature"])]
+            if before <= rank < before + ways * len(copies):  # else float64 gave a neighbour
+                place, rank = divmod(rank - before, ways)
+                return e, copies[place], ways, rank
+        choices, sums = self._choices(v, depth, use, without, cost)
+        at = bisect_right(sums, rank)
+        e, copy, ways = choices[at]
+        return e, copy, ways, rank - (sums[at] - ways)
+
+    def _rank_of_choice(self, v: int, depth: int | None, use: int, without: int, cost: int, e: int, copy: int) -> int:
+        """Return the number of subtrees of a cost that come before those with an edge and a copy of its feature."""
+        node = self.graph.node[v]
+        is_leaf = int(not use and int(node["leaf"]) == cost)
+        if self._is_whole:
+            edges, counts = self._edges_of(v), self._counts[0]
+            _, before, ways = counts.before(range(edges.start, e + 1), cost)
+            return is_leaf + before + ways * self._allowed[int(self.graph.edge[e]["feature"])].index(copy)
+        choices, sums = self._choices(v, depth, use, without, cost)
+        at = next(i for i, choice in enumerate(choices) if choice[:2] == (e, copy))
+        return is_leaf + sums[at] - choices[at][2]
+
     def _choices(self, v: int, depth: int | None, use: int, without: int, cost: int) -> tuple[list, list[int]]:
         """Return the edges of a node with a copy of the feature and the number of subtrees of a cost; and the sums."""
         key = v, depth, use, without, cost
         if key not in self._edges:
-            first, found = int(self.graph.node[v]["first_edge"]), []
+            edges, found = self._edges_of(v), []
             pairs: dict[int, list[int]] = {}
             for some in _subsets(use):
-                pairs[some] = self.counts(without | some).pairs(v, depth, cost)
-            features = self.graph.edge["feature"][first : first + len(pairs[0])].tolist()
-            for i, f in enumerate(features):
+                pairs[some] = self.counts(without | some).pairs(edges, depth, cost)
+            for i, f in enumerate(self.graph.edge["feature"][edges.start : edges.stop].tolist()):
                 for copy, own in enumerate(self.groups[f]):
                     if own < 0 or own & without:
                         continue
@@ -238,7 +276,7 @@ class Trees:
                     for some in _subsets(use & ~own):
                         number += -pairs[some][i] if some.bit_count() % 2 else pairs[some][i]
                     if number:
-                        found.append((first + i, copy, number))
+                        found.append((edges[i], copy, number))
             self._keep(key, found, lambda choice: choice[2])
         return self._edges[key]
 
@@ -253,6 +291,29 @@ class Trees:
         if key not in self._edges:
             self._keep(key, list(self._find_shares(*key)), lambda share: share[2] * share[3])
         return self._edges[key]
+
+    def _share(
+        self, nodes: tuple[int, ...], depth: int | None, use: int, without: int, room: int, rank: int
+    ) -> tuple[tuple[int, int, int, int], int]:
+        """Return the choice of :meth:`_shares` for a rank, and the sum of the products before it."""
+        if self._is_whole and len(nodes) == 2 and (x := self._counts[0].share_of(*nodes, room, rank)) >= 0:
+            before, ways, others = self._counts[0].shares(*nodes, room, x)
+            if before <= rank < before + ways * others:  # else float64 gave a neighbour
+                return (x, 0, ways, others), before
+        shares, sums = self._shares(nodes, depth, use, without, room)
+        at = bisect_right(sums, rank)
+        return shares[at], sums[at - 1] if at else 0
+
+    def _share_of(
+        self, nodes: tuple[int, ...], depth: int | None, use: int, without: int, room: int, x: int, own: int
+    ) -> tuple[int, int]:
+        """Return the ways of the others for a cost and groups of :meth:`_shares`, and the sum of products before it."""
+        if self._is_whole and len(nodes) == 2:
+            before, _, others = self._counts[0].shares(*nodes, room, x)
+            return others, before
+        shares, sums = self._shares(nodes, depth, use, without, room)
+        at = bisect_left(shares, (x, own))
+        return shares[at][3], sums[at - 1] if at else 0
 
     def _keep(self, key: tuple, choices: list, number: Callable[[tuple], int]) -> None:
         """Keep choices, and the sums of their numbers, for the next rank."""
@@ -280,6 +341,22 @@ class Trees:
                 if (ways := first.get(x, 0)) and (more := rest.get(room - x, 0)):
                     yield x, own, ways, more
 
+    def _end(self, e: int) -> int:
+        """Return the cost of the trivial extension of an edge, if it is left out; INFINITE otherwise."""
+        return int(self._counts[0].ends[e])
+
+    def _rank_of_leaves(self, nodes: list[int], depth: int | None, without: int, room: int) -> int:
+        """Return the rank of the tuple of leaves among the tuples of subtrees of nodes, of costs that leave ``room``.
+
+        A leaf is the first subtree of its cost, so that its own rank is 0.
+        """
+        rank = 0
+        for i, child in enumerate(nodes[:-1]):
+            x = int(self.graph.node[child]["leaf"]) - self._opt(child)
+            rank += self._share_of(tuple(nodes[i:]), depth, 0, without, room, x, 0)[1]
+            room -= x
+        return rank
+
     def _opt(self, v: int) -> int:
         """Return the least cost of a subtree of a node."""
         return int(self.graph.node[v]["opt"])
@@ -294,20 +371,21 @@ class Trees:
             if rank == 0:
                 return LEAF
             rank -= 1
-        choices, sums = self._choices(v, depth, use, without, cost)
-        at = bisect_right(sums, rank)
-        e, copy, ways = choices[at]
-        rank -= sums[at] - ways
+        e, copy, ways, rank = self._choice(v, depth, use, without, cost, rank)
         feature, children = int(self.graph.edge[e]["feature"]), self.children(e)
         use, below = use & ~self.groups[feature][copy], None if depth is None else depth - 1
         nodes = [child for child in children if child >= 0]
         room, subtrees = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes)), []
+        if not use and self._end(e) == cost:
+            rank += rank >= self._rank_of_leaves(nodes, below, without, room)
         for i, child in enumerate(nodes):
-            shares, sums = self._shares(tuple(nodes[i:]), below, use, without, room)
-            at = bisect_right(sums, rank)
-            x, own, ways, others = shares[at]
-            place, rank = divmod(rank - (sums[at] - ways * others), others)
-            subtrees.append(self._tree(child, below, own, without | (use & ~own), self._opt(child) + x, place, ways))
+            x, own, place = room, use, rank  # of the last node
+            if i + 1 < len(nodes):
+                (x, own, number, ways), before = self._share(tuple(nodes[i:]), below, use, without, room, rank)
+                place, rank = divmod(rank - before, ways)
+            else:
+                number = ways
+            subtrees.append(self._tree(child, below, own, without | (use & ~own), self._opt(child) + x, place, number))
             room, use = room - x, use & ~own
         trees = iter(subtrees)
         return Split(feature, copy, tuple(next(trees) if child >= 0 else LEAF for child in children))
@@ -369,6 +447,8 @@ class Trees:
             return None
         else:
             cost = int(self.graph.edge[e]["cost"])
+            if self._end(e) < INFINITE and not any(tree.children):
+                return None
             for child, subtree in zip(self.children(e), tree.children, strict=True):
                 own = (0 if subtree is LEAF else None) if child < 0 else self.cost(child, subtree)
                 if own is None:
@@ -409,12 +489,12 @@ class Trees:
                 left &= ~own
         nodes, room, rank = [child for child, *_ in found], sum(x for *_, x, _ in found), 0
         cost = int(self.graph.edge[e]["cost"]) + sum(map(self._opt, nodes)) + room
-        for i, (_, own, x, place) in enumerate(found):
-            shares, sums = self._shares(tuple(nodes[i:]), below, after, without, room)
-            at = bisect_left(shares, (x, own))
-            rank += place * shares[at][3] + (sums[at - 1] if at else 0)
+        for i, (_, own, x, place) in enumerate(found[:-1]):
+            others, before = self._share_of(tuple(nodes[i:]), below, after, without, room, x, own)
+            rank += place * others + before
             room, after = room - x, after & ~own
-        choices, sums = self._choices(v, depth, use, without, cost)
-        at = next(i for i, (edge, copy, _) in enumerate(choices) if (edge, copy) == (e, tree.copy))
-        rank += sums[at] - choices[at][2]
-        return cost, rank + (not use and int(node["leaf"]) == cost)
+        rank += found[-1][3] if found else 0
+        if not use & ~self.groups[tree.feature][tree.copy] and self._end(e) == cost:
+            spare = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes))
+            rank -= rank > self._rank_of_leaves(nodes, below, without, spare)
+        return cost, rank + self._rank_of_choice(v, depth, use, without, cost, e, tree.copy)

@@ -10,8 +10,17 @@ with -N <= y <= N. **Proof**: for y = 0 both signs are the sign of x. Otherwise 
 of at most N, so that it is at most l or at least h. A / c and p / q lie on the same side of it. **Used in** `Units`:
 two trees differ by x in loss, and by y in paid splits.
 
-Trees that pay for more than N = bound / A + 1 splits are outside of the set in both units: N splits alone cost more
-than the bound. Since p and q have no common divisor and q > N, a cost of a tree tells its loss and its paid splits.
+Trees of the set.
+**Statement**: let each tree lose at least L, and let N be the number of paid splits that no tree exceeds, or
+(bound - c * L) / A + 1 rounded down. A tree is in the set if and only if its small cost is at most the greatest small
+cost of a pair (loss, paid <= N) within the bound.
+**Proof**: the statement above compares each tree of at most N paid splits with that pair. A tree of more has a cost
+above the bound in both units, because the pair (L, N) has: c * L + A * N exceeds the bound, and the statement above
+compares (L, N) with each pair. **Used in** `Units.bound_to_small`.
+**Worth**: compas at lambda .001, 30 %, depth 6 has N = 64, and costs up to 67,319 above the optimum in place of
+694,004 given units: a walk by small counts takes a fifth of the time.
+
+Since p and q have no common divisor and q > N, a cost of a tree tells its loss and its paid splits.
 """
 
 from __future__ import annotations
@@ -19,8 +28,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from optree.objective import Scale
-
-_LEAST = 1000  # of N: pictures show small costs as shares of all rows, with five digits
 
 
 class Units:
@@ -31,11 +38,15 @@ class Units:
     given : Scale
     bound : int
         The greatest cost of the set, in given units.
+    least : int
+        A loss that each tree has.
+    leaves : int
+        The greatest number of leaves of a tree.
     """
 
-    def __init__(self, given: Scale, bound: int):
+    def __init__(self, given: Scale, bound: int, least: int, leaves: int):
         self.given = self.small = given
-        self._most = max(bound // given.penalty + 1, _LEAST) if given.penalty else 0
+        self._most = min(max(0, bound - given.error * least) // given.penalty + 1, leaves) if given.penalty else 0
         if given.penalty and given.error > 2 * self._most:
             p, q = _mediant(given.penalty, given.error, self._most)
             self.small = Scale(q, p, Fraction(q * given.row, given.error))

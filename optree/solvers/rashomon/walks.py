@@ -20,7 +20,7 @@ import numpy as np
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.rashomon.exact import EXACT
 from optree.solvers.rashomon.graph import CUT
-from optree.solvers.rashomon.polynomials import room_of_edge
+from optree.solvers.rashomon.polynomials import place_of, room_of_edge
 
 STEP = np.dtype(
     [
@@ -33,20 +33,6 @@ STEP = np.dtype(
         ("rank", np.int64),  # among the subtrees of this cost; -1 if it is not known
     ]
 )
-
-
-@inner_function
-def place_of(graph, terms, v, x):
-    """Return the place of the term of node ``v`` with exponent ``x``, -1 if there is none."""
-    low, high = graph.node[v]["first"], graph.node[v]["first"] + graph.node[v]["terms"]
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if terms.exponent[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and terms.exponent[low] == x else np.int64(-1)
 
 
 @inner_function

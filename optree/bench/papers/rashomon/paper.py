@@ -19,8 +19,12 @@ from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
-_AT_MOST, _OWN = "trees, at most the exact count", "trees, counted by the program itself"
-_TOLERANCES = {_AT_MOST: "no more", _OWN: "none"}
+_EQUAL, _AT_MOST, _OWN = (
+    "trees, the exact count",
+    "trees, at most the exact count",
+    "trees, counted by the program itself",
+)
+_TOLERANCES = {_EQUAL: "3 %, for sets computed in single precision", _AT_MOST: "no more", _OWN: "none"}
 
 
 def _find(row: dict, algorithm: str, runs: pd.DataFrame) -> pd.Series | None:
@@ -38,10 +42,14 @@ def _judge_loss(printed: str, run: pd.Series) -> verdicts.Finding:
     return verdicts.Finding(f"{float(loss):.7f}", "", verdict if run["status"] == "optimal" else "undecided")
 
 
-def _judge_trees(printed: str, run: pd.Series, holds: bool) -> verdicts.Finding:
-    """Judge a printed number of trees."""
-    measured = f"{int(run['set_trees']):,}"
-    return verdicts.Finding(measured, "", verdicts.reproduced(holds) if run["status"] == "optimal" else "undecided")
+def _judge_trees(claimed: str, trees: int, run: pd.Series) -> verdicts.Finding:
+    """Judge a claim about a printed number of trees."""
+    count = int(run["set_trees"])
+    verdict = verdicts.reproduced(trees <= count if claimed == _AT_MOST else trees == count)
+    if claimed == _EQUAL and trees != count and abs(trees - count) <= 0.03 * trees:
+        verdict = "within 3 %"
+    difference = f"{count / trees - 1:+.2%}" if claimed == _EQUAL and trees != count else ""
+    return verdicts.Finding(f"{count:,}", difference, verdict if run["status"] == "optimal" else "undecided")
 
 
 def _claims(row: dict, runs: pd.DataFrame) -> Iterator[tuple[str, str, verdicts.Finding]]:
@@ -49,13 +57,12 @@ def _claims(row: dict, runs: pd.DataFrame) -> Iterator[tuple[str, str, verdicts.
     run, trees = _find(row, row["exact"], runs), int(row["trees"])
     counted = run is not None and isinstance(run["set_trees"], str)
     yield "least objective", row["loss"], _judge_loss(row["loss"], run) if counted else verdicts.NOT_RUN
-    finding = _judge_trees(row["trees"], run, trees <= int(run["set_trees"])) if counted else verdicts.NOT_RUN
-    yield _AT_MOST, f"{trees:,}", finding
-    if row["program"]:
-        run = _find(row, row["program"], runs)
-        counted = run is not None and isinstance(run["set_trees"], str)
-        finding = _judge_trees(row["trees"], run, trees == int(run["set_trees"])) if counted else verdicts.NOT_RUN
-        yield _OWN, f"{trees:,}", finding
+    claims = {row["exact"]: _EQUAL if row["claim"] == "equal" else _AT_MOST, row["program"]: _OWN}
+    for algorithm, claimed in claims.items():
+        if algorithm:
+            run = _find(row, algorithm, runs)
+            counted = run is not None and isinstance(run["set_trees"], str)
+            yield claimed, f"{trees:,}", _judge_trees(claimed, trees, run) if counted else verdicts.NOT_RUN
 
 
 def counts(results: Results) -> Table:

@@ -1,0 +1,145 @@
+"""Stability over bootstraps, and leaves with intervals."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from support.mixed_table import mixed
+from support.refusal import refused
+
+from optree import (
+    BranchesClassifier,
+    DPDTGradientBoostingClassifier,
+    DPDTreeRegressor,
+    MurTreeRegressor,
+    OptimalPolicyTree,
+    OptimalTreeClassifier,
+    RashomonSet,
+)
+from optree.stability import interval, leaves, stability
+
+mpl.use("Agg")
+TABLE, Y = mixed(3, 80)
+MODEL = OptimalTreeClassifier("0.03", unseen="ignore")
+
+
+def conditions(model) -> list:
+    """Return the labels of each split and the class of each leaf, by node."""
+    tree = model.tree_
+    pairs = zip(tree.feature.tolist(), tree.prediction.tolist(), strict=True)
+    return [tree.features[feature].labels if feature >= 0 else label for feature, label in pairs]
+
+
+@pytest.fixture(scope="module")
+def report():
+    """Return a report over twelve bootstraps of a mixed table."""
+    return stability(MODEL, TABLE, Y, n_bootstraps=12, random_state=5)
+
+
+def test_a_bootstrap_is_a_fit_on_drawn_rows(report):
+    random = np.random.RandomState(5)
+    for model in report.models:
+        rows = random.randint(len(Y), size=len(Y))
+        drawn = clone(MODEL).fit(TABLE.iloc[rows], Y[rows])
+        assert model.status_ == "optimal"
+        assert model.cost_ == drawn.cost_
+
+
+def test_the_summary_counts_trees_roots_and_columns(report):
+    own, trees = conditions(report.model), [conditions(model) for model in report.models]
+    columns = [[model.encoder_.sources_[f] for f in model.tree_.feature if f >= 0] for model in report.models]
+    whole = [report.model.encoder_.sources_[f] for f in report.model.tree_.feature if f >= 0]
+    counts = report.summary["bootstraps"]
+    assert counts["the same tree"] == trees.count(own)
+    assert counts["the most frequent tree"] == max(map(trees.count, trees))
+    assert report.n_trees == len({str(tree) for tree in trees})
+    assert counts["the same column at the root"] == sum(one[:1] == whole[:1] for one in columns)
+    assert counts["the same set of columns"] == sum({*one} == {*whole} for one in columns)
+    assert counts["the same tree"] <= counts["the same columns at all nodes"] <= counts["the same set of columns"]
+    assert counts["proven"] == 12
+    assert counts["the same column at the root"] > 0
+    assert report.n_trees > 1
+    for place, name in enumerate(TABLE.columns):
+        used = np.array([one.count(place) for one in columns])
+        expected = np.mean(used > 0), np.mean([one[:1] == [place] for one in columns]), used.mean(), whole.count(place)
+        assert report.columns.loc[name].tolist() == pytest.approx(expected)
+    share = np.mean([model.predict(TABLE) == report.model.predict(TABLE) for model in report.models], axis=0)
+    assert np.allclose(report.agreement, share)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_warm_start_changes_no_proven_cost(report, warm):
+    assert [model.warm_start for model in report.models] == [True] * 12
+    again = stability(clone(MODEL).set_params(warm_start=warm), TABLE, Y, n_bootstraps=3, random_state=5)
+    assert [model.cost_ for model in again.models] == [model.cost_ for model in report.models[:3]]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [BranchesClassifier("0.05"), MurTreeRegressor(max_depth=2), DPDTreeRegressor(max_depth=2), RashomonSet("0.05")],
+)
+def test_all_estimators_of_a_tree_are_accepted(estimator):
+    found = stability(estimator, TABLE[["flag", "number"]].astype(float).fillna(9), Y, n_bootstraps=3)
+    assert found.summary["share"].between(0, 1).all()
+    assert (found.summary["low"] <= found.summary["share"]).all()
+    assert (found.summary["share"] <= found.summary["high"]).all()
+    assert len(found.models) == 3
+    assert found.agreement.shape == (80,)
+
+
+def test_the_picture_has_a_bar_for_each_share(report):
+    widths = sorted(bar.get_width() for bar in report.plot().patches)
+    shown = report.columns[report.columns["used"] > 0]
+    assert widths == pytest.approx(sorted([*report.summary["share"], *shown["used"], *shown["root"]]))
+
+
+def test_a_limit_warns_once():
+    estimator = BranchesClassifier("0.001", iteration_limit=2)
+    random = np.random.RandomState(0)
+    table, y = random.randint(3, size=(60, 4)), random.randint(2, size=60)
+    with pytest.warns(ConvergenceWarning) as caught:
+        found = stability(estimator, table, y, n_bootstraps=3)
+    assert found.summary.loc["proven", "bootstraps"] == 0
+    assert sum("3 of 3 bootstraps" in str(one.message) for one in caught) == 1
+    assert len(caught) == 2  # the other one is of the fit on all rows
+
+
+def test_intervals_are_those_of_clopper_and_pearson():
+    for count, total in ((0, 7), (3, 7), (7, 7), (40, 1000)):
+        exact = binomtest(count, total).proportion_ci(0.9, "exact")
+        assert np.allclose(interval(count, total, 0.9), (exact.low, exact.high))
+
+
+def test_leaves_are_smoothed():
+    y = np.array(["no", "yes", "maybe"])[Y]
+    model = clone(MODEL).fit(TABLE, y)
+    found, shares = leaves(model), leaves(model, smoothing=0)
+    assert found["weight"].sum() == len(y)
+    ends = pd.Series(model.apply(TABLE))
+    for node, leaf in found.iterrows():
+        own = y[ends == node]
+        assert leaf["prediction"] == model.classes_[model.tree_.prediction[node]]
+        assert leaf["probability"] == (np.sum(own == leaf["prediction"]) + 1) / (len(own) + 3)
+        assert leaf["low"] < shares.loc[node, "probability"] <= leaf["high"]
+        for name in model.classes_:
+            assert leaf[f"p({name})"] == (np.sum(own == name) + 1) / (len(own) + 3)
+            assert shares.loc[node, f"p({name})"] == np.mean(own == name)
+
+
+def test_values_that_are_not_accepted():
+    with refused("n_bootstraps", "0"):
+        stability(MODEL, TABLE, Y, n_bootstraps=0)
+    with refused("confidence", "1.5"):
+        stability(MODEL, TABLE, Y, confidence=1.5)
+    for estimator in (OptimalPolicyTree(), DPDTGradientBoostingClassifier()):
+        with refused("estimator", type(estimator).__name__):
+            stability(estimator, TABLE, Y)
+    with refused("model", "MurTreeRegressor"):
+        leaves(MurTreeRegressor(max_depth=1).fit(TABLE[["flag"]], Y))
+    with refused("smoothing", "-1"):
+        leaves(clone(MODEL).fit(TABLE, Y), smoothing=-1)
