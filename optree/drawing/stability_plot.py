@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.drawing.views import PALETTE
+from optree.drawing.colours import PALETTE
 
 _MOST = 15  # columns, the most used ones
 
