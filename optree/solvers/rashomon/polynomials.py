@@ -482,7 +482,7 @@ def count_shares(graph, terms, values, first, second, room, x, moduli, out):
 
 @kernel
 def find_share(graph, terms, values, first, second, room, rank):
-    """Return the cost of the first subtree in the pair of a rank among those of `count_shares`, -1 without a pair.
+    """Return the cost of the first subtree in the pair of a rank, -1 without a pair; the pairs are of `count_shares`.
 
     values : float64[terms], without a modulus. Numbers that are not exact may give a neighbour of the cost.
     """
