@@ -17,8 +17,8 @@ Without trivial extensions, a rank above that of the tuple of leaves of an edge 
 
 Choices of many digits.
 **Statement**: `Trees._choice` and `Trees._share` return the choice of a rank, whatever the rounding of float64.
-**Proof**: float64 proposes an edge, or a cost of the first child. Residues give the exact number of subtrees before this
-choice and with it. If the rank is not between them, the exact list of all choices decides.
+**Proof**: float64 proposes an edge, or a cost of the first child. Residues give the exact number of subtrees before
+this choice and with it. If the rank is not between them, the exact list of all choices decides.
 **Used in** `Trees._tree`.
 **Worth**: a tree at a random rank of the set of compas at .001, 30 %, depth 6 takes .9 ms; with lists 5 to 6 ms.
 """
