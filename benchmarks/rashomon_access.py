@@ -1,6 +1,6 @@
 """Milliseconds for each tree of a Rashomon set: by rank, drawn, the best ones, the rank of a tree, and membership.
 
-Each set is fitted twice in a process, so that kernels are loaded. The *first* trees are those of the second set right
+Each set is fitted twice in a process, so that kernels are loaded. The *first* trees are from the second set, right
 after its fit. The other numbers are medians of rounds of a hundred trees each, at ranks that no round before had. The
 fit is the whole preparation of a set, counts included.
 

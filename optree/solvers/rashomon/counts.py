@@ -151,10 +151,11 @@ class Counts:
 
     def _count_edges(self, edges: range, level: int, cost: int, rank: float) -> tuple[int, np.ndarray]:
         """Return the last edge that `count_edges` counts, and the numbers up to it, float64[moduli, edges]."""
-        found, arrays = np.zeros((len(edges), len(self.moduli))), (self.graph, self.terms, self.values[level])
-        floats = self.values[level][:1] if rank == np.inf else self.floats[None]
-        last = count_edges(*arrays, floats, self.copies, edges.start, cost, self._moduli, rank, found)
-        return edges.start + last, found[: last + 1].T.copy()
+        has_rank, values = rank < np.inf, self.values[level]
+        found = np.zeros((len(edges), len(self.moduli) + has_rank))
+        arrays = self.graph, self.terms, values, self.floats if has_rank else values[0], self.copies
+        last = count_edges(*arrays, edges.start, cost, self._moduli, rank, found)
+        return edges.start + last, found[: last + 1, : len(self.moduli)].T.copy()
 
     def pairs(self, edges: range, depth: int | None, cost: int) -> list[int]:
         """Return the number of subtrees of a cost with each of consecutive edges, for one copy of its feature."""

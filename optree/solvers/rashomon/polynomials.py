@@ -379,12 +379,19 @@ def vote(graph, leaves, through, copies, places, modulus, on_path, out):
 
 
 @inner_function
-def sum_pairs(graph, terms, values, first, second, room, low, high, moduli, out):
+def values_of(values, moduli, floats, m):
+    """Return the values of modulus number ``m`` and the modulus; ``floats`` and 0 for the number after the last one."""
+    return (values[m], moduli[m]) if m < len(moduli) else (floats, 0.0)
+
+
+@inner_function
+def sum_pairs(graph, terms, values, floats, first, second, room, low, high, moduli, out):
     """Count the pairs of subtrees of two nodes whose costs sum to ``room``, with the first cost in low .. high - 1.
 
-    values : float64[moduli, terms]. out : float64[moduli], filled. The loop is over the node of fewer terms; exponents
-    without gaps are indices. Four products are below 2^52, and each of their sums modulo a prime below 2^26, so that
-    all sums are exact.
+    values : float64[moduli, terms]. floats : float64[terms], without a modulus. out : float64, filled for each modulus;
+    if it has one place more, also without a modulus. The loop is over the node of fewer terms; exponents without gaps
+    are indices, and ``terms.power`` has the places of others. Four products are below 2^52, and each of their sums
+    modulo a prime below 2^26, so that all sums are exact.
     """
     if graph.node[second]["terms"] < graph.node[first]["terms"]:
         first, second, low, high = second, first, room - high + 1, room - low + 1
@@ -392,8 +399,8 @@ def sum_pairs(graph, terms, values, first, second, room, low, high, moduli, out)
     i, end = place_in(graph, terms, first, max(low, 0)), place_in(graph, terms, first, min(high, room + 1))
     if has_no_gaps(terms, graph.node[second]):
         i, start = place_in(graph, terms, first, max(low, room - held + 1)), start + room
-        for m in range(len(moduli)):
-            own, modulus, total, k = values[m], moduli[m], 0.0, i
+        for m in range(len(out)):
+            (own, modulus), total, k = values_of(values, moduli, floats, m), 0.0, i
             inverse = 1 / modulus if modulus else 0.0
             while k + 4 <= end:
                 part = 0.0
@@ -405,20 +412,21 @@ def sum_pairs(graph, terms, values, first, second, room, low, high, moduli, out)
                 total += reduce_by(own[n] * own[start - exponent[n]], modulus, inverse)
             out[m] = exactly(total, modulus)
         return
-    out[:] = 0
-    j = start + held - 1
-    while i < end and j >= start:
-        excess = exponent[i] + exponent[j] - room
-        if excess == 0:
-            for m in range(len(moduli)):
-                out[m] += exactly(values[m, i] * values[m, j], moduli[m])
-        i, j = i + (excess <= 0), j - (excess >= 0)
-    for m in range(len(moduli)):
-        out[m] = exactly(out[m], moduli[m])
+    place, stop = terms.power, place_in(graph, terms, second, room + 1)
+    for j in range(start, stop):
+        place[exponent[j]] = j
+    for m in range(len(out)):
+        (own, modulus), total = values_of(values, moduli, floats, m), 0.0
+        inverse = 1 / modulus if modulus else 0.0
+        for k in range(i, end):
+            j = place[room - exponent[k]]  # of this call, or any number
+            if start <= j < stop and exponent[j] == room - exponent[k]:
+                total += reduce_by(own[k] * own[j], modulus, inverse)
+        out[m] = exactly(total, modulus)
 
 
 @inner_function
-def count_edge(graph, terms, values, e, room, moduli, out):
+def count_edge(graph, terms, values, floats, e, room, moduli, out):
     """Fill ``out`` with the number of subtrees with an edge whose costs leave ``room``, for one copy of its feature."""
     last, nodes, one = last_node(graph, e), graph.edge[e]["nodes"], 1.0
     out[:] = one if room == 0 and nodes == 0 else 0.0
@@ -427,10 +435,10 @@ def count_edge(graph, terms, values, e, room, moduli, out):
     child = np.int64(graph.child[last])
     if nodes == 2:
         first = np.int64(graph.child[first_node(graph, e)])
-        sum_pairs(graph, terms, values, first, child, room, 0, room + 1, moduli, out)
+        sum_pairs(graph, terms, values, floats, first, child, room, 0, room + 1, moduli, out)
         return
-    for m in range(len(moduli)):
-        own, modulus, total = values[m], moduli[m], 0.0
+    for m in range(len(out)):
+        (own, modulus), total = values_of(values, moduli, floats, m), 0.0
         inverse = 1 / modulus if modulus else 0.0
         for i in range(multiply(graph, terms, own, e, last, one, room, modulus, inverse)):
             j = place_of(graph, terms, child, room - terms.power[i])
@@ -443,18 +451,16 @@ def count_edge(graph, terms, values, e, room, moduli, out):
 def count_edges(graph, terms, values, floats, copies, first, cost, moduli, rank, out):
     """Count the subtrees of exactly ``cost`` with consecutive edges, for one copy of the feature; return the last one.
 
-    values : float64[moduli, terms]. floats : float64[1, terms], without a modulus. first : the first edge. out :
-    float64[edges, moduli], filled up to the edge of a rank among these subtrees: the first one for which the sum of
-    ``floats`` exceeds the rank. All edges are filled if the rank is infinite.
+    first : the first edge. rank : infinite for all edges; otherwise ``out`` is filled up to the edge of a rank among
+    these subtrees, the first one for which the sum without a modulus exceeds the rank. out : float64[edges, ...], a row
+    as for `sum_pairs`, with numbers without a modulus if the rank is finite.
     """
     graph, terms = borrow(graph), borrow(terms)
-    total, own, none = 0.0, np.zeros(1), np.zeros(1)
+    total = 0.0
     for i in range(len(out)):
-        room = room_of_edge(graph, first + i, cost)
-        count_edge(graph, terms, values, first + i, room, moduli, out[i])
+        count_edge(graph, terms, values, floats, first + i, room_of_edge(graph, first + i, cost), moduli, out[i])
         if rank < np.inf:
-            count_edge(graph, terms, floats, first + i, room, none, own)
-            total += copies[graph.edge[first + i]["feature"]] * own[0]
+            total += copies[graph.edge[first + i]["feature"]] * out[i, len(moduli)]
             if total > rank:
                 return i
     return len(out) - 1
@@ -469,14 +475,14 @@ def count_shares(graph, terms, values, first, second, room, x, moduli, out):
     """
     graph, terms = borrow(graph), borrow(terms)
     i, j = place_of(graph, terms, first, x), place_of(graph, terms, second, room - x)
-    sum_pairs(graph, terms, values, first, second, room, 0, x, moduli, out[0])
+    sum_pairs(graph, terms, values, values[0], first, second, room, 0, x, moduli, out[0])
     for m in range(len(moduli)):
         out[1, m], out[2, m] = values[m, i] if i >= 0 else 0.0, values[m, j] if j >= 0 else 0.0
 
 
 @kernel
 def find_share(graph, terms, values, first, second, room, rank):
-    """Return the cost of the first subtree in the pair of a rank among those of `count_shares`, -1 without a pair.
+    """Return the cost of the first subtree in the pair of a rank, -1 without a pair; the pairs are of `count_shares`.
 
     values : float64[terms], without a modulus. Numbers that are not exact may give a neighbour of the cost.
     """

@@ -13,6 +13,14 @@ Ranks are in order of cost. Of the subtrees of one cost on a support, a leaf com
 feature, copy of the feature, cost of the first child, its groups of U, and rank of the first child; then likewise for
 the other children. The rank of a tree among the trees of its cost is therefore a mixed-radix number, and the walks from
 a rank to its tree and back need the polynomials only. The kernels of ``walks.py`` walk where float64 counts exactly.
+Without trivial extensions, a rank above that of the tuple of leaves of an edge falls by 1.
+
+Choices of many digits.
+**Statement**: `Trees._choice` and `Trees._share` return the choice of a rank, whatever the rounding of float64.
+**Proof**: float64 proposes an edge, or a cost of the first child. Residues give the exact number of subtrees before
+this choice and with it. If the rank is not between them, the exact list of all choices decides.
+**Used in** `Trees._tree`.
+**Worth**: a tree at a random rank of the set of compas at .001, 30 %, depth 6 takes .9 ms; with lists 5 to 6 ms.
 """
 
 from __future__ import annotations
@@ -249,7 +257,7 @@ class Trees:
         return e, copy, ways, rank - (sums[at] - ways)
 
     def _rank_of_choice(self, v: int, depth: int | None, use: int, without: int, cost: int, e: int, copy: int) -> int:
-        """Return the number of subtrees of a cost that come before those with an edge and a copy of its feature."""
+        """Return the rank of the first subtree of a cost with an edge and a copy of its feature."""
         node = self.graph.node[v]
         is_leaf = int(not use and int(node["leaf"]) == cost)
         if self._is_whole:
