@@ -14,7 +14,7 @@ S           the rows of a node, w(S) their weight
 T(S)        the lowest cost of a tree on S, of at most the node's levels and splits, on top of E sure(S)
 E           ``rules.error``, the cost of a unit of weight in error
 A           ``rules.penalty``, the penalty of a split of the cheapest columns, or of a leaf after the first
-price       ``machine.price``, the penalty of a split of each column: A and the charge of the column
+P(f)        ``machine.penalty[f]``, the penalty of a split of column f: A and the charge of the column
 sure(S)     the weight of rows whose equal rows have a heavier class: an error in any tree
 ==========  ================================================================================================
 
@@ -33,15 +33,15 @@ multiway split. With a penalty per leaf that leaf costs A, and a row alone in it
 
 **Columns with charges**
 
-*Statement.* A split of a column f may pay ``price[f]`` >= A in place of A. All bounds hold that count A for each split:
-monotone and Lipschitz, trees of t leaves, heavy classes, one child that is a leaf, similar sets, levels of the stack.
-A bound on the splits of one column may count its price.
-*Proof.* The first two proofs, and those of similar sets, keep the splits of a tree, and so their prices. The others
-need a lower bound on the cost of the splits of a tree, or compare it with a tree without some of them, which pays no
-more. Every price is A or more, and A and the charge add up over splits.
+*Statement.* A split of a column f may pay a penalty P(f) >= A in place of A. All bounds hold that count A for each
+split: monotone and Lipschitz, trees of t leaves, heavy classes, a child that is a leaf, similar sets, and levels of the
+stack. A bound on the splits of one column may count P(f).
+*Proof.* The proofs of monotone and Lipschitz costs and of similar sets keep the splits of a tree, and so their
+penalties. The other proofs take a lower bound on the penalties of a tree, which is A for each split, or compare the
+tree with a tree that has some of its splits, and so pays no more.
 *Used in* ``enqueue`` and ``trim`` (intervals of one column), ``is_light_side``, ``may_improve``, ``penalty_of``,
 ``find_charged_stumps``, :meth:`optree.solvers.all_thresholds.rows.Rows.without_light_splits`. With multiway splits and
-a penalty per leaf, A is lambda without the least charge: such a split pays A for each child after the first, and its
+a penalty per leaf, A is lambda without the least charge. Such a split pays A for each child after the first, and the
 charge once.
 
 Budgets for children are whole multiples of A (of E if A is 0), rounded up. The work of a search depends on the number
@@ -130,7 +130,7 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
             (interval["first_left"], interval["first_right"]),
             (interval["last_left"], interval["last_right"]),
         )
-        weights, price = weights_below(machine, level, feature), machine.price[feature]
+        weights, penalty = weights_below(machine, level, feature), machine.penalty[feature]
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
             far = (
@@ -147,15 +147,15 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
-                sample, rules, machine, level, interval, threshold, place, np.int64(2), left + right + price
+                sample, rules, machine, level, interval, threshold, place, np.int64(2), left + right + penalty
             ):
                 any_open = True
             else:
-                take_bound(rules, machine, level, frame["candidates"], here[0] + here[1] + price)
-                enqueue(rules, price, known, queue, weights, feature, first, threshold, before, here)
+                take_bound(rules, machine, level, frame["candidates"], here[0] + here[1] + penalty)
+                enqueue(rules, penalty, known, queue, weights, feature, first, threshold, before, here)
                 first, before = threshold, here
         if not any_open:
-            enqueue(rules, price, known, queue, weights, feature, first, last, before, after)
+            enqueue(rules, penalty, known, queue, weights, feature, first, last, before, after)
     return True
 
 
@@ -330,9 +330,9 @@ def settle(sample, rules, machine, level):
             (machine.free[level, 2 * at], machine.free[level, 2 * at + 1]),
         )
         before, after = (around["first_left"], around["first_right"]), (around["last_left"], around["last_right"])
-        price = machine.price[feature]
-        enqueue(rules, price, known, queue, weights, feature, around["first"], threshold, before, here)
-        enqueue(rules, price, known, queue, weights, feature, threshold, around["last"], here, after)
+        penalty = machine.penalty[feature]
+        enqueue(rules, penalty, known, queue, weights, feature, around["first"], threshold, before, here)
+        enqueue(rules, penalty, known, queue, weights, feature, threshold, around["last"], here, after)
     frame["number"] += 1
     frame["phase"] = NEXT
 

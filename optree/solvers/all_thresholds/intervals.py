@@ -7,7 +7,7 @@ i, a, b     thresholds of one sorted column of a node, a < i < b
 L(i), R(i)  the rows of the node below and above threshold i
 T(B)        the lowest cost of a tree of ``depth - 1`` levels on the rows B, without a minimum number of rows in
             a leaf (a lower bound with one)
-A           ``price``, the penalty of a split of the column
+A           ``penalty``, the penalty of a split of the column
 V(i)        A + T(L(i)) + T(R(i)), the lowest cost of a tree whose root splits at i
 w(C)        the cost of an error on every row of C
 w(a, i)     the same for the rows between a and i
@@ -100,17 +100,17 @@ def worth(rules, weight):
 
 
 @inner_function
-def enqueue(rules, price, known, queue, weights, feature, first, last, before, after, end=0):
+def enqueue(rules, penalty, known, queue, weights, feature, first, last, before, after, end=0):
     """Put an interval into the queue, unless it is empty or its bound reaches the limit.
 
-    price : A of the module's text; weights : int64[n + 2], ``weights[i + 1]`` is the weight below threshold i of the
+    penalty : A of the module's text; weights : int64[n + 2], ``weights[i + 1]`` is the weight below threshold i of the
     column; before, after : lower bounds on the cost of the rows to the left and to the right of the first and of the
     last threshold.
     """
     if last - first < 2:
         return
     gap = worth(rules, weights[last + 1] - weights[first + 1])
-    bound = price + max(before[0] + after[1], after[0] + before[1] - gap)
+    bound = penalty + max(before[0] + after[1], after[0] + before[1] - gap)
     if bound >= known["limit"]:
         known["lower"] = min(known["lower"], bound)
         return
@@ -152,14 +152,14 @@ def first_above(weights, first, last, weight):
 
 
 @inner_function
-def trim(rules, price, known, interval, weights):
+def trim(rules, penalty, known, interval, weights):
     """Return the first and the last threshold of an interval that bound 3 leaves; none if last < first."""
     first, last = interval["first"], interval["last"]
-    own = price + interval["first_left"] + interval["first_right"] - known["limit"]
+    own = penalty + interval["first_left"] + interval["first_right"] - known["limit"]
     low = first + 1
     if own >= 0:
         low = first_above(weights, first, last, weights[first + 1] + own // rules.slope)
-    own, high = price + interval["last_left"] + interval["last_right"] - known["limit"], last - 1
+    own, high = penalty + interval["last_left"] + interval["last_right"] - known["limit"], last - 1
     if own >= 0:  # a threshold with less weight below is far enough from the end
         nearest = weights[last + 1] - own // rules.slope
         high = first_above(weights, first, last, nearest - 1) - 1

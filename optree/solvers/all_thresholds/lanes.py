@@ -31,7 +31,7 @@ def fill_lanes(rules, machine, level, known, queue, most):
         machine.interval[n] = queue[at]
         feature = machine.interval[n]["feature"]
         weights = weights_below(machine, level, feature)
-        low, high = trim(rules, machine.price[feature], known, machine.interval[n], weights)
+        low, high = trim(rules, machine.penalty[feature], known, machine.interval[n], weights)
         if low > high:
             continue
         machine.chosen[n] = used

@@ -72,7 +72,7 @@ class Machine(NamedTuple):
     best: np.ndarray  # kind[8 * LANES], best stumps: see `many_thresholds.py`
     counts: np.ndarray  # kind[4 * LANES * K], scratch for more than two classes
     sums: np.ndarray  # kind[4 * LANES * n], scratch for more than two classes
-    price: np.ndarray  # int64[p], the penalty of a split of each column
+    penalty: np.ndarray  # int64[p], the penalty of a split of each column
     state: np.ndarray  # int64[2], level, iterations
 
 

@@ -56,7 +56,7 @@ def node_arrays(rows: Rows, penalty: int, levels: int, general: bool | None, min
         best=np.zeros(8 * LANES, kind),
         counts=np.zeros(4 * LANES * classes if general else 0, kind),
         sums=np.empty((4 if min_rows > 1 else 2) * LANES * n if general else 0, kind),
-        price=penalty + rows.charge,
+        penalty=penalty + rows.charge,
     )
 
 

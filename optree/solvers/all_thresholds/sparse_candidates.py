@@ -159,7 +159,7 @@ def add_candidate(machine, level, interval, threshold):
 @inner_function
 def penalty_of(rules, machine, feature, ways):
     """Return the penalty of a split of a column with some children."""
-    return machine.price[feature] + (rules.penalty * (ways - 2) if rules.per_leaf else np.int64(0))
+    return machine.penalty[feature] + (rules.penalty * (ways - 2) if rules.per_leaf else np.int64(0))
 
 
 @inner_function
@@ -168,7 +168,7 @@ def find_charged_stumps(sample, rules, machine, level, general, squares):
     machine.charged[:] = INFINITE
     read_pairs(machine, level, squares)
     for feature in range(-1, sample.features):  # first no column: leaves
-        charge = machine.price[feature] - rules.penalty if feature >= 0 else np.int64(0)
+        charge = machine.penalty[feature] - rules.penalty if feature >= 0 else np.int64(0)
         forget_stumps(rules, machine, level, squares)
         if feature >= 0:
             find_stumps_of_column(sample, rules, machine, level, feature, general, squares)
@@ -299,7 +299,7 @@ def bound_child(rules, machine, level, lane, side, near, far, at, general, multi
 @inner_function
 def may_improve(machine, level, feature, at, child):
     """Return whether a better bound of a child may prune a binary split, whose bounds start at ``at``."""
-    cost, last = machine.price[feature], caps_of(machine, level) - 1
+    cost, last = machine.penalty[feature], caps_of(machine, level) - 1
     for other in range(2):
         cost += machine.low[level, at + other, last]
     return cost < machine.known[level]["limit"] and not machine.exact[level, at + child, last]

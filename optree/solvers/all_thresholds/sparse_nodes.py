@@ -130,7 +130,7 @@ class Machine(NamedTuple):
     best: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
-    price: np.ndarray
+    penalty: np.ndarray
     frame: np.ndarray  # FRAME[levels + 1], the last is above the root
     around: (
         np.ndarray
@@ -226,7 +226,7 @@ def class_of(machine, level, row, general):
 @inner_function
 def is_light_side(rules, machine, feature, weight, leaf):
     """Return whether a side of a split is light, from its weight and the cost of its leaf; see ``squares.py``."""
-    return not rules.multiway and worth(rules, weight) <= machine.price[feature] + min(rules.penalty, leaf)
+    return not rules.multiway and worth(rules, weight) <= machine.penalty[feature] + min(rules.penalty, leaf)
 
 
 @inner_function
@@ -286,8 +286,8 @@ def add_interval(rules, machine, level, feature, first, last, lower, end):
     weight = machine.frame[level]["weight"]
     below, above = worth(rules, weights[first + 1]), worth(rules, weight - weights[last + 1])
     before, after = (np.int64(0), max(np.int64(0), lower - below)), (max(np.int64(0), lower - above), np.int64(0))
-    price = machine.price[feature]
-    enqueue(rules, price, known, queue, weights, feature, first, last, before, after, end)
+    penalty = machine.penalty[feature]
+    enqueue(rules, penalty, known, queue, weights, feature, first, last, before, after, end)
 
 
 @inner_function

@@ -33,9 +33,8 @@ greatest or the least s / w.
 
 **Light sides**
 
-*Statement.* A split of a column of penalty ``price`` into L and R is not needed if d(R) <= price + min(A, leaf cost of
-R).
-*Proof.* T(R) >= min(A, leaf cost of R), since each split pays A or more. The split costs price + T(L) + T(R) >= T(L) +
+*Statement.* A split of penalty P into L and R is not needed if d(R) <= P + min(A, leaf cost of R).
+*Proof.* T(R) >= min(A, leaf cost of R), since each split pays A or more. The split costs P + T(L) + T(R) >= T(L) +
 d(R), which is at least the cost of L's tree for all rows. That tree has a split less, no more levels, and no fewer rows
 in a leaf.
 *Used in* ``is_light_side``, in place of the heavy classes of ``sparse_nodes.py``, and beside them if columns have
