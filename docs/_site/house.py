@@ -79,7 +79,7 @@ def _docstrings(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _shown(text: str) -> str:
-    """Return a docstring for a Markdown page: those with a Markdown table as they are, others as reStructuredText."""
+    """Return a docstring for a Markdown page: with a Markdown table unchanged, otherwise as reStructuredText."""
     if "|---|" in text:
         return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text)
     parts = re.split(r"(``.*?``|`.*?`)", text, flags=re.DOTALL)
@@ -152,7 +152,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(app) -> None:
-    """Write the pages that have changed, and remove those that are gone."""
+    """Write the pages that have changed, and remove pages that no longer exist."""
     kept = set()
     for name, text in pages():
         kept.add(path := GENERATED / f"{name}.md")

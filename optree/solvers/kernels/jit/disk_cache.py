@@ -6,10 +6,10 @@ imports, directly or not. All copies of one version of the code share a folder, 
 version deletes the folders of versions that no process has used for a week.
 
 numba raises an error where neither the package's folder nor a home folder can be written, as in many containers. Here
-the cache is in the first of these folders that can be written: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the
-user's cache folder, and a folder of the user's own among the temporary files. The folders before this one are read, so
-that an image of a container can bring its machine code (:mod:`optree.compile`). If none can be written, nothing is kept
-on disk, and a log record of level WARNING says so once.
+four folders are tried: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the user's cache folder, and a folder of the
+user's own among the temporary files. The cache is in the first folder that can be written. The folders before it are
+read, so that an image of a container can bring its machine code (:mod:`optree.compile`). If no folder can be written,
+nothing is kept on disk, and a log record of level WARNING says so once.
 
 numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
 that compile a function for different types at the same time can take the same number. A later process then runs code
@@ -127,7 +127,7 @@ def _say_that_nothing_is_kept() -> None:
 class CodeFiles(IndexDataCacheFile):
     """The files of a function's machine code: one for each key, that is signature, processor and bytecode.
 
-    The digest in a file's name covers numba's version too. ``_folders`` are those of :func:`folders`.
+    The digest in a file's name covers numba's version too. ``_folders`` is the result of :func:`folders`.
     """
 
     def __init__(self, folders: list[Path], filename_base: str):
