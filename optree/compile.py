@@ -3,9 +3,8 @@
 Names of estimators or solvers after the command choose among them: ``python -m optree.compile OptimalTreeClassifier``.
 A kernel is compiled at its first call, for the types of its arguments. Here every estimator fits small tables of each
 kind, with one parameter changed at a time, and every solver of the registry searches small problems. A combination that
-an estimator refuses is passed over. The command belongs into the construction of a container's image: containers then
-start without compilation. ``NUMBA_CACHE_DIR`` names a folder for the machine code, if the package's own folder cannot be
-written.
+an estimator refuses is passed over. Containers start without compilation if the command runs while their image is
+built. ``NUMBA_CACHE_DIR`` names a folder for the machine code, if the package's own folder cannot be written.
 """
 
 from __future__ import annotations
