@@ -22,7 +22,6 @@ from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 import optree
 from optree import solvers
@@ -107,7 +106,7 @@ def _searches(name: str) -> Iterator[Callable[[], object]]:
                 )
 
 
-def _kernels() -> list[Dispatcher]:
+def _kernels() -> list[Callable]:
     """Return all kernels of the package."""
     for package in ("optree.solvers", "optree.proofs"):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
