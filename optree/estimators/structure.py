@@ -129,10 +129,10 @@ class TreeStructure:
     def to_sklearn(self):
         """Return the tree as a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` of scikit-learn.
 
-        Its ``predict``, ``predict_proba``, ``apply`` and ``decision_path`` agree with this estimator on every row.
-        scikit-learn compares numbers of 32 bits; the returned tree rounds each number to the side of the thresholds
+        Its ``predict`` and ``predict_proba`` agree with this estimator on every row. scikit-learn compares numbers of 32 bits; the returned tree rounds each number to the side of the thresholds
         where it is. A function that reads ``tree_`` itself rounds to the nearest number of 32 bits. Nodes are
-        numbered depth first, and ``n_node_samples`` are rounded weights.
+        numbered depth first, and ``n_node_samples`` are rounded weights. skl2onnx 1.20 sends all missing values right,
+        from trees of scikit-learn's own as well; ``export("onnx")`` keeps their sides.
 
         Raises
         ------
