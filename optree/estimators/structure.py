@@ -51,10 +51,12 @@ def regrets(tree: Tree, problem: Problem) -> np.ndarray:
 
 def paths(tree: Tree, ends: np.ndarray) -> sparse.csr_matrix:
     """Return the nodes on the path to the last node of each row, a matrix of 0 and 1, [n, m]."""
-    above = np.eye(tree.n_nodes, dtype=np.int64)
+    path = [[node] for node in range(tree.n_nodes)]
     for node in np.flatnonzero(tree.feature != LEAF):
-        above[list(tree.children(node))] += above[node]
-    return sparse.csr_matrix(above)[ends]
+        for child in tree.children(node):
+            path[child] = [*path[node], child]
+    nodes, ends_at = np.concatenate(path), np.cumsum([0, *map(len, path)])
+    return sparse.csr_matrix((np.ones(len(nodes), np.int64), nodes, ends_at), (len(path), len(path)))[ends]
 
 
 class TreeStructure:
@@ -129,10 +131,11 @@ class TreeStructure:
     def to_sklearn(self):
         """Return the tree as a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` of scikit-learn.
 
-        Its ``predict`` and ``predict_proba`` agree with this estimator on every row. scikit-learn compares numbers of 32 bits; the returned tree rounds each number to the side of the thresholds
-        where it is. A function that reads ``tree_`` itself rounds to the nearest number of 32 bits. Nodes are
-        numbered depth first, and ``n_node_samples`` are rounded weights. skl2onnx 1.20 sends all missing values right,
-        from trees of scikit-learn's own as well; ``export("onnx")`` keeps their sides.
+        Its ``predict`` and ``predict_proba`` agree with this estimator on every row. scikit-learn compares numbers of
+        32 bits; the returned tree rounds each number to the side of the thresholds where it is. A function that reads
+        ``tree_`` itself rounds to the nearest number of 32 bits. Nodes are numbered depth first, and
+        ``n_node_samples`` are rounded weights. skl2onnx 1.20 sends all missing values right, from scikit-learn's own
+        trees as well; ``export("onnx")`` keeps their sides.
 
         Raises
         ------

@@ -8,7 +8,15 @@ import pytest
 from support import ROOT
 
 FOLDER = ROOT / ".exports"
-sys.path += map(str, FOLDER.glob("lib/python3*/site-packages"))  # at the end: shared packages have the same version
+
+
+@pytest.fixture(autouse=True, scope="module")
+def programs():
+    """Let a module of tests import the programs; packages of the environment come first, and have the same version."""
+    folders = list(map(str, FOLDER.glob("lib/python3*/site-packages")))
+    sys.path += folders
+    yield
+    sys.path[:] = [folder for folder in sys.path if folder not in folders]
 
 
 def pytest_collection_modifyitems(items):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -108,7 +109,7 @@ def test_thresholds_that_are_one_number_in_32_bits_are_refused():
         MurTreeClassifier(max_depth=1).fit([[0.0], [1e300]] * 3, [0, 1] * 3).to_sklearn()
 
 
-def test_what_has_no_words_is_refused():
+def test_what_has_no_words_is_refused(monkeypatch):
     table = pd.DataFrame({"colour": ["red", "green", "blue"] * 10})
     y = ["a", "b", "c"] * 10
     model = OptimalTreeClassifier("0.01").fit(table, y)
@@ -122,6 +123,9 @@ def test_what_has_no_words_is_refused():
         model.export("json", table="x")
     with refused("NUL", "rename"):
         OptimalTreeClassifier("0.01").fit(table.rename(columns={"colour": "a\0"}), y).export("sql")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with refused("the package onnx", "not installed"):
+        model.export("onnx")
     with refused("control character", "rename"):
         OptimalTreeClassifier("0.01").fit(table.rename(columns={"colour": "a\1"}), y).export("pmml")
     with refused("trees of a set", "model[0]"):
