@@ -133,6 +133,12 @@ _TEXTS = {
         feature_names_in_ : ndarray of shape (n_features_in_,)
             Names of the columns, if ``X`` is a DataFrame whose columns are all strings.
     """,
+    "of_tree": """
+        feature_importances_ : ndarray of shape (n_features_in_,)
+            The share of each column in the impurity decrease of all splits: of the Gini impurity, the squared error,
+            or for absolute errors and actions the regret of the best single prediction.
+        {columns}
+    """,
     "fitted_classifier": """
         tree_ : optree.tree.Tree
             The best tree found.
@@ -158,7 +164,7 @@ _TEXTS = {
             The classes, sorted.
         n_classes_ : int
             Number of classes.
-        {columns}
+        {of_tree}
     """,
     "fitted_regressor": """
         tree_ : optree.tree.Tree
@@ -182,7 +188,7 @@ _TEXTS = {
         trace_ : tuple of optree.result.TracePoint
             The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
             of ``cost_``. ``plot_trace`` draws them.
-        {columns}
+        {of_tree}
     """,
     "dpdt": """
         A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with
@@ -222,6 +228,8 @@ _TEXTS = {
         n_jobs : int or None, default=None
             Threads, which share the root splits; the tree is the same for any number. Each thread needs memory for some
             copies of ``X``.
+        class_weight : dict, "balanced" or None, default=None
+            Weights of classes, which multiply the weights of rows; of the classifier.
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
@@ -248,7 +256,9 @@ _TEXTS = {
             splits with lookahead. "splits" are splits alone.
         classes_ : ndarray of shape (n_classes,)
             The classes of a classifier, sorted.
-        {columns}
+        n_classes_ : int
+            The number of classes of a classifier.
+        {of_tree}
 
         Notes
         -----

@@ -102,8 +102,7 @@ class _DPDTree(TreeViews, NumericEstimator):
 class DPDTreeClassifier(ClassPredictions, _DPDTree):
     """Near-optimal classification trees of limited depth, by dynamic programming over CART's splits.
 
-    Minimises the share of misclassified rows plus ``alpha`` times the complexity. ``class_weight``, a dict, "balanced"
-    or None, has weights of classes, which multiply the weights of rows.
+    Minimises the share of misclassified rows plus ``alpha`` times the complexity.
 
     {dpdt}
 

@@ -73,7 +73,7 @@ class OptimalPolicyTree(MultiwayTrees):
     {search}
     trace_ : tuple of optree.result.TracePoint
         The moments at which the best tree or the lower bound improved: seconds, cost and lower bound.
-    {columns}
+    {of_tree}
 
     References
     ----------
