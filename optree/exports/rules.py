@@ -186,7 +186,7 @@ class _Cells:
         values = np.array([*examples, math.nan]) if is_number else np.array([*examples, None], object)
         self._read = np.asarray(column.read(values, "ignore", "best"), float)
         known = () if self._has_intervals else tuple(self._parts)
-        if column.order and column.form == "values":  # a split into the categories of the training rows
+        if column.order and column.form == "values" and encoder.spec.unseen == "error":  # others are refused
             known = tuple(column.order[int(part)] for part in column.parts)
         takes = encoder.spec.missing != "error", is_number or encoder.spec.unseen != "error"
         self.column = RuleColumn(column.name, position, is_number, known, is_truth, *takes)
