@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
+from optree.arrays import as_float
 from optree.budget import Clock
 from optree.drawing import views
 from optree.encoding.table_columns import TableColumns
@@ -138,9 +139,9 @@ class TreeEstimator(TreeViews, TableEstimator):
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
         self.counters_, self.search_seconds_ = result.counters, result.search_seconds
-        in_rows = float(unit / result.scale.row)
+        in_rows = unit / result.scale.row
         self.trace_ = tuple(
-            TracePoint(point.seconds, *(None if cost is None else cost * in_rows for cost in point[1:]))
+            TracePoint(point.seconds, *(None if cost is None else as_float(cost * in_rows) for cost in point[1:]))
             for point in result.trace
         )
         self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)

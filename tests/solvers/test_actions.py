@@ -203,7 +203,7 @@ def test_bad_costs_are_refused_in_one_line():
         OptimalPolicyTree().fit(X, pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]))
     with pytest.raises(ValueError, match="costs contains NaN"):
         OptimalPolicyTree().fit(X, [[1, np.nan]] * 3)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="y: 2 entries for 3 rows of X"):
         OptimalPolicyTree().fit(X, [[1, 2]] * 2)
     model = OptimalPolicyTree().fit(X, [[1, 2], [2, 1], [1, 1]])
     with refused("costs: of shape (3, 3); a cost for each row and action, (3, 2), is needed"):

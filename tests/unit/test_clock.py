@@ -116,7 +116,7 @@ def test_compilation_is_logged_apart_from_the_search(time, process):
     trace.add(2, 1)
     trace.add(1, 1)
     trace.end("optree", "optimal", 1, 1)
-    assert lines == ["compiled for 8.9 s", "optree: optimal; 0.0 s, cost 1, lower bound 1, gap 0.0000"]
+    assert lines == ["compiled for 8.9 s", "optree: optimal; 0.0 s, cost 1"]
     assert {point.seconds for point in trace.points()} == {0}
 
 
