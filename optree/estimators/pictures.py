@@ -116,7 +116,7 @@ class TreePictures:
         return parameters + page.framed(self) if hasattr(self, "tree_") else parameters
 
     def _repr_mimebundle_(self, **kwargs) -> dict:
-        """Return what a notebook shows."""
+        """Return the view of a notebook."""
         found = super()._repr_mimebundle_(**kwargs)
         return found | {"text/html": self._repr_html_inner()} if "text/html" in found else found
 
