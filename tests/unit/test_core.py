@@ -67,7 +67,7 @@ def test_costs_are_exact_and_bounded():
     assert Objective.of("0.005").scale(rows(958)) == Scale(100, 479, 100)
     assert Objective.of("0").scale(rows(7)) == Scale(1, 0, 1)
     assert Scale(100, 479, 100).in_rows(579) == Fraction(579, 100)
-    with pytest.raises(OptreeError, match=r"costs of up to .* units do not fit into 64 bits; give smaller weights"):
+    with pytest.raises(OptreeError, match=r"costs of up to .* units do not fit into 64 bits; give weights or costs"):
         Objective.of("0.1").scale(make([[0]], [0], [2], 2, costs=[[0, 2**62], [1, 0]]))
 
 

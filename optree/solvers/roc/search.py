@@ -51,7 +51,7 @@ class Search:
         self.rows, self.features = distinct_rows(task.problem, task.clock.check)
         if envelopes.UNIT * self.rows.negative * self.rows.positive >= FAR:
             raise OptreeError(
-                f"solver roc: rows of weight {task.problem.total_weight} do not fit; give smaller weights"
+                f"solver roc: rows of weight {task.problem.total_weight} do not fit; give weights of fewer digits"
             )
         self.total = task.problem.total_weight * task.scale.row  # the cost of all rows
         self.tree = Tree.leaf(task.problem)
