@@ -222,7 +222,7 @@ class Objective(Constraints):
             error = penalties[0].limit_denominator(most).denominator if len(penalties) == 1 else most
         if max(error * greatest, round(error * penalties[0])) > _MAX_COST:
             raise OptreeError(
-                f"problem: costs of up to {greatest} units do not fit into 64 bits; give weights or costs of fewer digits"
+                f"problem: costs of up to {greatest} units do not fit into 64 bits; give weights or costs of few digits"
             )
         return self._scale(error, [round(error * penalty) for penalty in penalties], error * unit)
 
