@@ -100,6 +100,7 @@ class Result:
         seconds = trace.clock.searched()
         trace.end(search, status, cost, lower)
         cost, lower = trace.net(cost, lower)
+        lower = None if lower is None else max(lower, 0)  # a search of parts of rows may have a bound below no loss
         other = trace.clock.prepare_seconds, trace.clock.compile_seconds()
         return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search, columns, found)
 

@@ -46,6 +46,10 @@ class TreeViews(TreePictures, TreeStructure):
         check_is_fitted(self)
         return views.to_dot(self.tree_)
 
+    def prove(self, *given, **named):
+        """Raise OptreeError: proofs are for classifiers that minimise misclassified rows or costs."""
+        raise OptreeError(f"prove: {type(self).__name__} has no proofs; classifiers that minimise errors have")
+
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
         codes = self._codes(X)

@@ -81,10 +81,13 @@ class MultiwayTrees(SparseTrees):
         if is_auto and given != "auto":
             raise OptreeError(f"one_vs_rest: {given!r} is not accepted; give 'auto', True, False or names of columns")
         every = isinstance(given, (bool, np.bool_))
-        return replace(
-            super()._encoding,
+        return EncodingSpec(
             categorical="onehot" if every and given else "ordinal",
             onehot=() if every or is_auto else tuple(map(str, given)),
+            numeric="numbers" if self.max_thresholds is None else "thresholds",
+            max_cuts=self.max_thresholds,
+            unseen=self.unseen,
+            missing=self.missing,
             most_children=MOST_CHILDREN if is_auto else None,
         )
 

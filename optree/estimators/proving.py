@@ -12,10 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from optree.budget import Budget
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
+from optree.estimators.memory import check_fits
 from optree.measure import ACCURACY
 
 if TYPE_CHECKING:
     from optree.proofs.files import Written
+
+
+_COPIES = 2  # of the codes, a byte each, while a proof is searched
 
 
 class Provable:
@@ -48,8 +52,8 @@ class Provable:
         Raises
         ------
         OptreeError
-            If the objective is not the accuracy or the costs of ``costs``, if the rows are not the training rows, or if
-            the time limit is reached.
+            If the objective is not the accuracy or the costs of ``costs``, if the rows are not the training rows, if
+            the codes of all candidate splits do not fit into memory, or if the time limit is reached.
         """
         from optree.proofs.features import Texts
         from optree.proofs.files import write_proof
@@ -65,6 +69,8 @@ class Provable:
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         columns, objective = problem.columns, objective.of_rows(problem)
+        splits, remedy = columns.encoder.n_features_, "max_thresholds to the estimator, or fewer rows or columns"
+        check_fits(len(problem.y), f"{splits} candidate splits", _COPIES * splits, self.memory_limit, remedy)
         texts = Texts(columns.X, columns.encoder, base._has_all_thresholds)
         own = TableColumns(columns.X, lambda: self.encoder_)
         scale = objective.scale(problem)

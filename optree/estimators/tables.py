@@ -169,7 +169,7 @@ def find_left_out(
         is_number = values.dtype.kind == "f"
         if not is_number and column_order(table, number) is None:
             text, identifies = _doubt_of_categories(values, None if spec and name in spec.onehot else spec)
-            left_out += [name] * identifies
+            left_out += [name] if identifies else []
         else:
             text = _doubt_of_numbers(values, spec) if is_number else ""
         if text:

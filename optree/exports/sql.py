@@ -57,7 +57,18 @@ def _known(x: str) -> str:
 
 
 def _is_among(x: str, values: tuple) -> str:
-    return f"{x} = {_literal(values[0])}" if len(values) == 1 else f"{x} IN ({', '.join(map(_literal, values))})"
+    found = f"{x} = {_literal(values[0])}" if len(values) == 1 else f"{x} IN ({', '.join(map(_literal, values))})"
+    return f"{found} OR {found.replace(x, _as_text(x), 1)}" if any(map(_is_number_text, values)) else found
+
+
+def _as_text(x: str) -> str:
+    """Return a value as text: a column of SQLite without a declared type compares no number with a text."""
+    return f"CAST({x} AS VARCHAR)"
+
+
+def _is_number_text(value) -> bool:
+    """Return whether a category is the text of a number, or of a truth value, which may be stored as a number."""
+    return isinstance(value, str) and value.strip("-").replace(".", "", 1).isdecimal()
 
 
 _WORDS = Words(
@@ -81,7 +92,7 @@ def write(rules: Rules, table: str = "rows", name: str = "prediction") -> str:
     for x, column in zip(columns, rules.columns, strict=True):
         refused = [] if column.takes_missing else [_WORDS.is_missing(x)]
         if not column.takes_unseen:
-            refused.append(f"{x} NOT IN ({', '.join(map(_literal, column.values))})")
+            refused.append(f"NOT ({_is_among(x, column.values)})")
         lines += [f"WHEN {condition} THEN NULL" for condition in refused]
     for path, answer in rules.leaves():
         conditions = [_WORDS.condition(branch, columns[column]) for column, branch in path]

@@ -195,6 +195,15 @@ def test_a_mixed_frame_with_named_actions_and_a_limit():
     assert limited.lower_bound_ < limited.cost_
 
 
+def test_a_bound_is_never_below_the_cheapest_actions():
+    random = np.random.RandomState(0)
+    X, costs = random.random_sample((300, 6)), random.random_sample((300, 3))
+    with pytest.warns(ConvergenceWarning):
+        policy = OptimalPolicyTree("0.001", max_thresholds=20, min_samples_leaf=5, iteration_limit=1).fit(X, costs)
+    assert policy.lower_bound_ >= costs.min(axis=1).sum() - 1e-6
+    assert 0 < policy.gap_ <= 1 - policy.objective_ + 1e-9
+
+
 def test_bad_costs_are_refused_in_one_line():
     X = [[0, 1], [1, 0], [1, 1]]
     with refused("costs: 1 action; a column for each of two or more actions is needed"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -133,6 +134,20 @@ def test_what_has_no_words_is_refused(monkeypatch):
     costs = OptimalTreeClassifier("0.01", costs=[[0, 1], [9, 0]]).fit([[0], [1], [1]] * 5, [0, 0, 1] * 5)
     with refused("to_sklearn", "class 1 of leaf", "weight"):
         costs.to_sklearn()
+
+
+def test_sqlite_needs_no_types_of_columns():
+    """A view, or a table without declared types, has truth values and numbers of categories as numbers."""
+    X = pd.DataFrame({"vip": [True, False, True, False] * 10, "code": pd.Categorical([1, 1, 2, 2] * 10)})
+    y = np.where(X["vip"], "a", np.where(X["code"] == 1, "b", "c"))
+    with sqlite3.connect(":memory:") as base:
+        base.execute("create table rows (vip, code)")
+        base.executemany("insert into rows values (?, ?)", [(int(v), int(c)) for v, c in X.to_numpy()])
+        for unseen in ("error", "ignore"):
+            model = OptimalTreeClassifier(0.01, unseen=unseen).fit(X, y)
+            found = [row[-1] for row in base.execute(model.export("sql"))]
+            assert found == model.predict(X).tolist()
+            assert set(found) == {"a", "b", "c"}
 
 
 def test_a_policy_is_exported():

@@ -402,6 +402,15 @@ def test_sparse_numbers_become_dense_if_they_fit():
         OptimalTreeClassifier().fit(numbers, y)
 
 
+def test_texts_of_numbers_with_missing_values_warn():
+    texts = pd.DataFrame({"a": [f"{number}.5" for number in range(100)] + [None] * 10})
+    with pytest.warns(UserWarning, match="its texts are numbers.*left out"), refused("left out"):
+        OptimalTreeClassifier().fit(texts, [0, 1] * 55)
+    texts["b"] = [f"{number % 30}.5" for number in range(107)] + [np.nan] * 3
+    with pytest.warns(UserWarning, match="column 'b': its texts are numbers; they are split as categories"):
+        OptimalTreeClassifier().fit(texts, [0, 1] * 55)
+
+
 def test_a_split_into_many_children_warns():
     names = pd.DataFrame({"town": [f"town {number % 21}" for number in range(210)], "x": np.arange(210) % 7})
     y = np.arange(210) % 3 > 1
