@@ -45,7 +45,7 @@ CASES = [(depth, penalty) for depth in DEPTHS for penalty in PENALTIES]
 LONG = 5  # seconds
 EQUAL = 1e-9  # relative difference of equal costs
 
-# Rows of equal predictions get their mean. The splits are those of the program's own tree: two leaves may predict the
+# Rows of equal predictions get their mean. The splits are counted in the program's own tree: two leaves may predict the
 # same number.
 _CASES = """
 import numpy as np

@@ -15,7 +15,7 @@ _ROW = 0.24  # inches for a bar
 
 
 def new_axes(ax, width: float = 6.4, height: float = 3.6):
-    """Return the axes, or those of a new figure, without the lines above and on the right."""
+    """Return the axes, or the axes of a new figure, without the lines above and on the right."""
     if ax is None:
         import matplotlib.pyplot as plt
 
