@@ -10,6 +10,7 @@ import ctypes
 import math
 import os
 import resource
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Real
+from types import FrameType
 
 from optree.compilation import COMPILATION
 from optree.errors import OptreeError
@@ -104,6 +106,27 @@ class Clock:
     def interrupt(self) -> None:
         """Have the searches of this clock, in other threads, end as after Ctrl-C."""
         self._interrupted.set()
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Note Ctrl-C beside its exception, which Python drops where it comes within a finaliser or a callback of C.
+
+        The next look at the limits then ends the search. Only the main thread receives signals.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield  # Ctrl-C is another thread's, or ignored
+            return
+
+        def note(number: int, frame: FrameType | None) -> None:
+            self._interrupted.set()
+            before(number, frame)
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def until(self, seconds: float | None) -> Clock:
         """Return this running clock with another limit on its seconds."""

@@ -13,9 +13,11 @@ N are the weights of the positive and negative rows, FP and FN the weights of fa
 - ``partial-auc:THETA``: THETA minus the area left of the false positive rate THETA.
 
 A loss with a zero denominator (a class without rows) is zero. The first three measures are additive: they are sums over
-rows, so they become costs of a problem (:meth:`Measure.with_costs`). The loss of any other measure is a fraction whose
-denominator depends on the tree. This loss is **rounded up** to a fixed unit of about 2^-40 of all rows. Rounding up is
-monotone, so the minimum of the rounded losses is the rounded minimum, and proofs compare integers here, too.
+rows, so they become costs of a problem (:meth:`Measure.with_costs`). The costs are exact where 2^56 units hold the loss
+of all rows, else they are rounded to such a unit. The loss of any other measure is a fraction whose denominator depends
+on the tree. This loss is **rounded up** to a fixed unit of about 2^-40 of all rows, or a greater unit for a ratio whose
+numbers would not fit into 64 bits. Rounding up is monotone, so the minimum of the rounded losses is the rounded
+minimum, and proofs compare integers here, too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, isqrt, lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +39,10 @@ LABELLED = ("f-beta", "jaccard")  # ratios that depend on the leaves' prediction
 RANKED = ("auc", "partial-auc")  # areas that depend on the order of the leaves
 _PARAMETERS = {"weighted-accuracy": "OMEGA", "f-beta": "BETA", "partial-auc": "THETA"}
 _FORMS = [f"{name}:{_PARAMETERS[name]}" if name in _PARAMETERS else name for name in (*ADDITIVE, *LABELLED, *RANKED)]
+_MOST_WEIGHT = 2**25  # of all rows: the search of an area multiplies the weights of two classes
 _UNITS = 2**40  # units of a rounded loss, over all rows
+_MOST_RATIO = 2**59  # the greatest product of a loss in units, the weight of all rows and the factors of a ratio
+_MOST_LOSS = 2**56  # units of the loss of all rows, beyond which the costs of a class's rows are rounded
 
 
 class Ratio(NamedTuple):
@@ -104,13 +109,30 @@ class Measure(NamedTuple):
             total = class_weights[0] + self.parameter * class_weights[1]
             row_losses = [1 / total, self.parameter / total] if total else [Fraction(0)] * 2
         costs = [loss * problem.total_weight for loss in row_losses]
-        unit = lcm(*(cost.denominator for cost in costs))
-        table = np.outer([int(cost * unit) for cost in costs], np.ones(count, np.int64)) * (1 - np.eye(count))
-        return problem.with_costs(table.astype(np.int64), unit)
+        unit, losses = lcm(*(cost.denominator for cost in costs)), problem.total_weight
+        if unit * losses > _MOST_LOSS:  # as with many classes: the least common multiple of their weights is too large
+            unit = 2 ** max(0, (_MOST_LOSS // losses).bit_length() - 1)
+        table = np.multiply.outer([round(cost * unit) for cost in costs], np.ones(count, np.int64))
+        np.fill_diagonal(table, 0)
+        return problem.with_costs(table, unit)
 
     def unit(self, problem: Problem) -> int:
         """Return the units of loss of one misclassified row; ``problem`` has the costs of :meth:`with_costs`."""
-        return problem.unit if self.additive else max(1, _UNITS // problem.total_weight)
+        if self.additive:
+            return problem.unit
+        fits = _MOST_RATIO // (self._factor * problem.total_weight) if self.name in LABELLED else _UNITS
+        return max(1, min(_UNITS, fits) // problem.total_weight)
+
+    @property
+    def _factor(self) -> int:
+        """Return the sum of the factors of FP and FN in the ratio of a labelled measure."""
+        ratio = self.ratio(0)
+        return ratio.fp + ratio.fn
+
+    @property
+    def most_weight(self) -> int:
+        """Return a weight of all rows up to which the numbers of the search of a measure that is no sum fit."""
+        return min(_MOST_WEIGHT, isqrt(_MOST_RATIO // self._factor)) if self.name in LABELLED else _MOST_WEIGHT
 
     def greatest_loss(self, problem: Problem) -> int:
         """Return an upper bound on the loss of any tree, in units."""

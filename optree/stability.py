@@ -224,7 +224,7 @@ def leaves(model, *, smoothing: float = 1.0, confidence: float = 0.95) -> pd.Dat
     nodes = np.flatnonzero((tree.feature == LEAF) & tree.counts.any(axis=1))
     counts, labels = tree.counts[nodes].astype(float), tree.prediction[nodes]
     weight, rows = counts.sum(axis=1), np.arange(len(nodes))
-    shares = (counts + smoothing) / (weight + smoothing * counts.shape[1])[:, None]
+    shares = tree.shares(smoothing)[nodes]
     low, high = interval(counts[rows, labels], weight, confidence)
     found = {"weight": weight, "prediction": model.classes_[labels], "probability": shares[rows, labels]}
     found |= {"low": low, "high": high}

@@ -274,10 +274,13 @@ class Tree:
         prediction = self.prediction[self.apply(codes)]
         return prediction if self.values is None else self.values[prediction]
 
-    def shares(self) -> np.ndarray:
-        """Return the class shares among the training rows of each node, float64[m, K]."""
-        counts = self.counts.astype(float)
-        empty = ~self.counts.any(axis=1)
+    def shares(self, smoothing: float = 0.0) -> np.ndarray:
+        """Return the class shares among the training rows of each node, float64[m, K].
+
+        ``smoothing`` is a weight that is added to each class of a node first.
+        """
+        counts = self.counts + float(smoothing)
+        empty = ~counts.any(axis=1)
         counts[empty, self.prediction[empty]] = 1.0
         return counts / counts.sum(axis=1, keepdims=True)
 

@@ -18,7 +18,7 @@ from optree.drawing import views
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
-from optree.estimators.parameters import by_column, seed_of
+from optree.estimators.parameters import by_column, check_parameters, seed_of
 from optree.estimators.pictures import TreePictures
 from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
@@ -60,8 +60,12 @@ class TreeViews(TreePictures, TreeStructure):
         return self.tree_.predict(codes)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassPredictions(ClassifierMixin):
-    """Predictions of a classifier with :class:`TreeViews`."""
+    """Predictions of a classifier with :class:`TreeViews`, and the parameters of classes."""
+
+    class_weight: dict | str | None = None
+    smoothing: float = 0.0
 
     def predict(self, X):
         """Predict the class of each row of X."""
@@ -69,9 +73,13 @@ class ClassPredictions(ClassifierMixin):
         return self.classes_[self.tree_.predict(codes)]
 
     def predict_proba(self, X):
-        """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
-        codes = self._codes(X)
-        return self.tree_.predict_proba(codes)
+        """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes].
+
+        ``smoothing`` is added to the weight of each class of a leaf first.
+        """
+        check_is_fitted(self)
+        check_parameters(self)
+        return self._shares()[self.apply(X)]
 
     def predict_log_proba(self, X):
         """Return the logarithms of :meth:`predict_proba`, float64[n_samples, n_classes]; -inf for a share of 0."""
@@ -223,8 +231,6 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     ----------
     {fitted_classifier}
     """
-
-    class_weight: dict | str | None = None
 
     @documented
     def fit(self, X, y, sample_weight=None):

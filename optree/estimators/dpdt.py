@@ -121,9 +121,6 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
     [(0.0, 2), (0.376, 0)]
     """
 
-    _: KW_ONLY
-    class_weight: dict | str | None = None
-
 
 @documented
 class DPDTreeRegressor(RegressorMixin, _DPDTree):

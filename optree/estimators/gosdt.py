@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+
+import numpy as np
 
 from optree.errors import OptreeError, renamed
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
+from optree.estimators.weights import MOST_WEIGHT, whole_weights
 from optree.measure import Measure
 from optree.objective import Objective
 
@@ -28,7 +32,8 @@ class GOSDTClassifier(TreeClassifier):
     objective : str, default="accuracy"
         "accuracy", "balanced-accuracy", "weighted-accuracy:OMEGA" (a positive row counts OMEGA times), "f1",
         "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves have the
-        best labels for the objective. An area is that of the leaves in the order of `predict_proba`.
+        best labels for the objective. An area is that of the leaves in the order of `predict_proba`. For all but the
+        accuracies, weights of rows that add up to more than 2^25 in their common unit are rounded to fit.
     {class_weight}
     max_thresholds : int or None, default=None
         {max_thresholds}
@@ -76,6 +81,11 @@ class GOSDTClassifier(TreeClassifier):
         """Return the solver of the objective."""
         with renamed({"measure: ": "objective: "}):
             return "gosdt" if Measure.of(self.objective).additive else "roc"
+
+    def _row_weights(self, sample_weight, labels, classes) -> tuple[np.ndarray, Fraction]:
+        measure = Measure.of(self.objective)
+        most = MOST_WEIGHT if measure.additive else measure.most_weight
+        return whole_weights(sample_weight, self.class_weight, labels, classes, most)
 
     def _objective(self) -> Objective:
         with renamed({"measure: ": "objective: "}):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,10 @@ def _is_truth(value) -> bool:
 
 def _is_seed(value) -> bool:
     return value is None or isinstance(value, np.random.RandomState) or (is_whole(value) and 0 <= value < 2**32)
+
+
+def _is_weight(value) -> bool:
+    return isinstance(value, Real) and not _is_truth(value) and 0 <= value < np.inf
 
 
 def _is_columns(value) -> bool:
@@ -54,6 +58,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "polish": _FLAG,
     "random_state": (_is_seed, "None, a whole number from 0 to 2^32 - 1, or a RandomState"),
     "repeat": _FLAG,
+    "smoothing": (_is_weight, "a number >= 0"),
     "trivial_extensions": _FLAG,
     "unseen": (lambda value: value in ("error", "ignore"), "'error' or 'ignore'"),
     "verbose": (lambda value: _is_truth(value) or (is_whole(value) and value >= 0), "True, False or a number >= 0"),

@@ -105,7 +105,12 @@ class TreeStructure:
         tree = self.tree_
         names = getattr(self, "classes_", getattr(self, "actions_", None))
         answers = tree.values[tree.prediction] if names is None else names[tree.prediction]
-        return Rules.of(tree, self.encoder_, answers.tolist(), None if names is None else names.tolist())
+        classes = None if names is None else names.tolist()
+        return Rules.of(tree, self.encoder_, answers.tolist(), classes, self._shares())
+
+    def _shares(self) -> np.ndarray | None:
+        """Return the class shares of each node, float64[m, K], with the smoothing; None for regression."""
+        return None if self.tree_.values is not None else self.tree_.shares(getattr(self, "smoothing", 0.0))
 
     def to_arrays(self) -> TreeArrays:
         """Return the tree as arrays: columns, thresholds, children, sides of missing values, and values."""
@@ -116,7 +121,7 @@ class TreeStructure:
             np.full(m, np.nan),
             np.full((m, most), -1),
             np.full(m, -1),
-            tree.shares() if tree.values is None else tree.values[tree.prediction],
+            tree.values[tree.prediction] if rules.shares is None else rules.shares,
         )
         for node, rule in enumerate(rules.nodes):
             if rule.column >= 0:

@@ -9,14 +9,17 @@ import numpy as np
 from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError, choice
 
-_MAX_TOTAL = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
+MOST_WEIGHT = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
 
 
-def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
+def whole_weights(
+    sample_weight, class_weight, y: np.ndarray, classes: np.ndarray, most: int = MOST_WEIGHT
+) -> tuple[np.ndarray, Fraction]:
     """Return weights of rows as integers int64[n], and the user's weight for an integer weight of 1.
 
-    A float is read as its shortest decimal. Weights without a common unit of reasonable size are rounded: to 2^-40 of
-    their sum if few are different, else to 2^-20 of the greatest. ``y`` : int64[n], indices into ``classes``.
+    A float is read as its shortest decimal. Weights whose sum in their common unit exceeds ``most`` are rounded: to
+    2^-40 of their sum if few are different, else to 2^-20 of the greatest, and in any case to no less than the part
+    1 / ``most`` of their sum. ``y`` : int64[n], indices into ``classes``.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
@@ -26,10 +29,10 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     pair, row = np.unique(which * len(classes) + y, return_inverse=True)
     if len(pair) <= MOST_EXACT:
         whole, unit = as_whole([Fraction(str(values[p // len(classes)])) * factors[p % len(classes)] for p in pair])
-        if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= _MAX_TOTAL:
+        if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= most:
             return np.array(whole, np.int64)[row], Fraction(1, unit)
     real = weights * np.array([float(factor) for factor in factors])[y]
-    step = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
+    step = max(real.sum() / most, real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20)
     return np.round(real / step).astype(np.int64), Fraction(step)
 
 

@@ -76,7 +76,7 @@ class Rules(NamedTuple):
     first_column: str
 
     @classmethod
-    def of(cls, tree: Tree, encoder: Encoder, answers: Sequence, classes: Sequence | None) -> Self:
+    def of(cls, tree: Tree, encoder: Encoder, answers: Sequence, classes: Sequence | None, shares) -> Self:
         """Return the rules of a tree.
 
         Parameters
@@ -88,6 +88,8 @@ class Rules(NamedTuple):
             The prediction of each node.
         classes : sequence or None
             The classes or actions; None for regression.
+        shares : ndarray or None
+            float64[m, K], the class shares of each node; None for regression.
 
         Raises
         ------
@@ -114,7 +116,6 @@ class Rules(NamedTuple):
                 column, *test = tests[feature]
                 rule = cells[column].split(rule._replace(column=column), tree, node, *test)
             nodes.append(rule)
-        shares = None if tree.values is not None else tree.shares()
         labels = None if classes is None else tuple(classes)
         return cls(tuple(own.column for own in cells), tuple(nodes), labels, shares, len(place), encoder.names_[0])
 

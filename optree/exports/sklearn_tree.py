@@ -110,7 +110,7 @@ def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor:
     tree = model.tree_
     if not (is_classifier(model) or is_regressor(model)):
         raise OptreeError(f"to_sklearn: a {type(model).__name__} predicts no classes or numbers")
-    values = tree.shares()[:, None, :] if is_classifier(model) else tree.values[tree.prediction][:, None, None]
+    values = rules.shares[:, None, :] if is_classifier(model) else tree.values[tree.prediction][:, None, None]
     if is_classifier(model):
         wrong = np.flatnonzero((values[:, 0].argmax(axis=1) != tree.prediction) & (tree.feature == LEAF))
         if len(wrong):

@@ -322,13 +322,14 @@ class Solver(Declaration):
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)
         try:
-            clock.check()
-            if not problem.columns.has_numbers:
-                problem.columns.encode(clock.check)
-            if self.route:
-                task = replace(task, route=self.route(task, parameters))
-            trace.start(*task.route)
-            outcome = self.run(task, seed, **parameters)
+            with clock.heard():
+                clock.check()
+                if not problem.columns.has_numbers:
+                    problem.columns.encode(clock.check)
+                if self.route:
+                    task = replace(task, route=self.route(task, parameters))
+                trace.start(*task.route)
+                outcome = self.run(task, seed, **parameters)
         except Stopped as stop:  # before the search
             clock.prepared()
             columns = task.incumbent_columns or problem.columns

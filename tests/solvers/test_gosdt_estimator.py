@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, fbeta_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.refusal import refused
@@ -106,3 +106,34 @@ def test_the_objective_can_be_searched_for():
     grid = {"objective": ["accuracy", "auc"], "regularization": ["0.05", "0.02"]}
     search = GridSearchCV(GOSDTClassifier(max_thresholds=4), grid, scoring="roc_auc", cv=3).fit(X, Y)
     assert search.best_params_["objective"] in grid["objective"]
+
+
+@pytest.mark.parametrize("objective", ["balanced-accuracy", "weighted-accuracy:2.37", "f1", "f-beta:0.37", "auc"])
+def test_any_float_is_a_weight(objective):
+    random = np.random.RandomState(1)
+    table = random.randint(3, size=(400, 3))
+    labels = (table.sum(axis=1) + random.randint(3, size=400) > 3).astype(int)
+    weights = random.random_sample(400)
+    model = GOSDTClassifier("0.02", objective=objective).fit(table, labels, weights)
+    guess, rank = model.predict(table), model.predict_proba(table)[:, 1]
+    costs = weights * np.where(labels, 2.37, 1)
+    value = {
+        "balanced-accuracy": lambda: balanced_accuracy_score(labels, guess, sample_weight=weights),
+        "weighted-accuracy:2.37": lambda: costs[guess == labels].sum() / costs.sum(),
+        "f1": lambda: f1_score(labels, guess, sample_weight=weights),
+        "f-beta:0.37": lambda: fbeta_score(labels, guess, beta=0.37, sample_weight=weights),
+        "auc": lambda: roc_auc_score(labels, rank, sample_weight=weights),
+    }[objective]()
+    assert model.status_ == "optimal"
+    assert model.tree_.n_splits
+    assert model.objective_ == pytest.approx(value - 0.02 * model.tree_.n_leaves, abs=1e-3)
+
+
+def test_balanced_accuracy_takes_many_classes():
+    random = np.random.RandomState(2)
+    labels = random.randint(12, size=20_000)
+    column = np.where(random.random_sample(20_000) < 0.5, labels % 3, 3)[:, None]
+    model = GOSDTClassifier("0.01", objective="balanced-accuracy").fit(column, labels)
+    score = balanced_accuracy_score(labels, model.predict(column))
+    assert model.status_ == "optimal"
+    assert model.objective_ == pytest.approx(score - 0.01 * model.tree_.n_leaves)

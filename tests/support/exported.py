@@ -64,6 +64,8 @@ class _Planted(TreeViews, TableEstimator):
 class PlantedClasses(ClassPredictions, _Planted):
     """A random tree of classes."""
 
+    __init__ = _Planted.__init__
+
 
 class PlantedNumbers(RegressorMixin, _Planted):
     """A random tree of numbers."""
@@ -115,6 +117,7 @@ def random_model(seed: int):
         y = np.array(names, object if isinstance(names[0], str) else None)[random.randint(0, len(names), n)]
         y[: len(names)] = names[: len(y)]
         model = PlantedClasses(**options)
+        model.smoothing = [0.0, 1.5][seed % 2]
     else:
         y, model = random.normal(size=n), PlantedNumbers(**options)
     model.fit(X, y)

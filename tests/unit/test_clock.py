@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -279,3 +280,43 @@ def test_a_limit_that_ends_the_sorting_of_all_thresholds_leaves_the_tree_of_a_sa
     assert model.tree_.n_splits
     wrong = np.count_nonzero(model.predict(numbers) != LABELS[:300])
     assert model.cost_ == wrong + 3 * model.tree_.n_splits < 300 - np.bincount(LABELS[:300]).max()
+
+
+class Interrupted:
+    """An object during whose deletion Ctrl-C comes."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_whose_exception_python_drops_ends_the_search():
+    clock, before = Budget().start(), signal.getsignal(signal.SIGINT)
+    with clock.heard():
+        assert clock.limit(0) is None
+        Interrupted()
+        assert clock.start().limit(0) == "interrupted"
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_is_left_alone_where_it_is_ignored_and_outside_of_the_main_thread():
+    clock, before = Budget().start(), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with clock.heard():
+            signal.raise_signal(signal.SIGINT)
+            assert clock.limit(0) is None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    seen = []
+
+    def search() -> None:
+        with clock.heard():
+            seen.append(signal.getsignal(signal.SIGINT) is before)
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join()
+    assert seen == [True]

@@ -23,6 +23,7 @@ import optree
 from optree import (
     BranchesClassifier,
     DL85Classifier,
+    DPDTreeClassifier,
     LicketySPLITClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
@@ -407,3 +408,19 @@ def test_a_fit_of_a_small_table_makes_few_python_calls():
         finally:
             sys.setprofile(None)
         assert calls < most
+
+
+@pytest.mark.parametrize("estimator", [OptimalTreeClassifier("0.05"), DPDTreeClassifier(max_depth=2)])
+def test_smoothing_changes_probabilities_alone(estimator):
+    X, Y = load_iris(return_X_y=True)
+    weights = np.linspace(0.5, 2, len(Y))
+    plain = estimator.fit(X, Y, weights)
+    smooth = clone(estimator).set_params(smoothing=2.5).fit(X, Y, weights)
+    ends = smooth.apply(X)
+    held = np.array([[weights[(ends == end) & (label == Y)].sum() for label in smooth.classes_] for end in ends])
+    assert smooth.predict_proba(X) == pytest.approx((held + 2.5) / (held + 2.5).sum(axis=1, keepdims=True))
+    assert np.array_equal(smooth.predict(X), plain.predict(X))
+    assert np.isfinite(smooth.predict_log_proba(X)).all()
+    assert np.array_equal(smooth.to_sklearn().predict_proba(X), smooth.predict_proba(X))
+    with refused("smoothing: -1 is not accepted; give a number >= 0"):
+        smooth.set_params(smoothing=-1).predict_proba(X)
