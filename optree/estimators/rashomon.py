@@ -295,8 +295,8 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
                 children = *subtree.children, None  # at last the child of a category without rows, whose place is -1
                 queue += [children[place] for place in search.children[feature[-1]].tolist()]
         tree = Tree.route(problem, np.array(feature, np.int32), np.array(first, np.int32))
-        shared = ("penalty", "max_depth", "min_samples_leaf", "class_weight", "max_thresholds", "one_vs_rest")
-        model = OptimalTreeClassifier(self.regularization, **{name: getattr(self, name) for name in shared})
+        same = "penalty", "max_depth", "min_samples_leaf", "class_weight", "smoothing", "max_thresholds", "one_vs_rest"
+        model = OptimalTreeClassifier(self.regularization, **{name: getattr(self, name) for name in same})
         for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_", "solver_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,6 +22,7 @@ from optree.budget import Budget, Clock, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.murtree.fast.search import Search as DepthLimited
+from optree.solvers.rashomon import counts as rashomon_counts
 from optree.solvers.rashomon import exact
 from optree.solvers.rashomon import search as rashomon
 from optree.solvers.rashomon.search import Search
@@ -210,6 +214,31 @@ def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
             patch.setattr(exact, "EXACT", 0.0)  # as if float64 were exact for no number
             assert [trees.tree(rank) for rank in ranks] == listed
             assert [trees.rank(tree) for tree in listed] == [*ranks]
+
+
+def test_threads_that_read_a_set_wait_for_each_other(monkeypatch):
+    """The kernels write to scratch arrays of the set, and release Python's global lock."""
+    drawn = (draw(seed) for seed in itertools.count())
+    sets = (solve(problem, wanted, **bound).trees for problem, wanted, bound in drawn)
+    trees = next(found for found in sets if found and found.total > 100)
+    monkeypatch.setattr(exact, "EXACT", 0.0)  # as if float64 were exact for no number
+    called, inside, most, count = 0, 0, 0, rashomon_counts.count_edges
+
+    def watched(*arguments):
+        nonlocal called, inside, most
+        called, inside = called + 1, inside + 1
+        most = max(most, inside)
+        time.sleep(0.002)
+        inside -= 1
+        return count(*arguments)
+
+    monkeypatch.setattr(rashomon_counts, "count_edges", watched)
+    ranks = range(24)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(trees.tree, ranks))
+    assert found == [trees.tree(rank) for rank in ranks]
+    assert called > len(ranks)
+    assert most == 1
 
 
 @compiled_only

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from threading import RLock
 
 import numpy as np
 
@@ -22,6 +24,18 @@ from optree.solvers.rashomon.polynomials import (
 )
 
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
+_SCRATCH = RLock()
+
+
+def alone(method: Callable) -> Callable:
+    """Run a method in one thread at a time: its kernels write to scratch arrays of the graph and the terms."""
+
+    @wraps(method)
+    def waiting(*given, **named):
+        with _SCRATCH:
+            return method(*given, **named)
+
+    return waiting
 
 
 def to_the_end(step: Callable[[int], int], count: Callable[[], int], room: Callable | None = None) -> None:
@@ -118,6 +132,7 @@ class Counts:
         """Return the copies of each feature for nodes with some levels left."""
         return 0 * self.copies if self.depth is not None and level == 0 else self.copies
 
+    @alone
     def _levels(self, moduli: np.ndarray, run: Run) -> list[np.ndarray]:
         """Return the values of all nodes by levels of splits left; without a limit on depth, the only ones."""
         found = [np.zeros((len(moduli), len(self.terms.exponent))) for _ in range(1 + (self.depth or 0))]
@@ -149,6 +164,7 @@ class Counts:
             self._polynomials[v, depth] = {x: number for x, number in found if number}
         return self._polynomials[v, depth]
 
+    @alone
     def _count_edges(self, edges: range, level: int, cost: int, rank: float) -> tuple[int, np.ndarray]:
         """Return the last edge that `count_edges` counts, and the numbers up to it, float64[moduli, edges]."""
         has_rank, values = rank < np.inf, self.values[level]
@@ -174,10 +190,12 @@ class Counts:
         before = numbers[:, :-1] @ self.copies[self.graph.edge["feature"][edges.start : e]]
         return e, *whole([*np.stack([before, numbers[:, -1]], axis=1)], self.moduli)
 
+    @alone
     def share_of(self, first: int, second: int, room: int, rank: int) -> int:
         """Return the cost of the first subtree in a pair by its rank, or a neighbour; see ``find_share``."""
         return int(find_share(self.graph, self.terms, self.floats, first, second, room, float(rank)))
 
+    @alone
     def shares(self, first: int, second: int, room: int, x: int) -> list[int]:
         """Return the numbers of `count_shares`, without a limit on depth."""
         found = np.zeros((3, len(self.moduli)))
@@ -192,6 +210,7 @@ class Counts:
         leaves, edges = self._through(toward)
         return whole(leaves, self.moduli), whole(edges, self.moduli)
 
+    @alone
     def votes(self, places: np.ndarray) -> list[list[int]]:
         """Return the number of trees that predict each label for training rows, by the sums of all rows together.
 
@@ -207,6 +226,7 @@ class Counts:
         numbers = whole(found, self.moduli)
         return [numbers[i : i + labels] for i in range(0, len(numbers), labels)]
 
+    @alone
     def _through(self, toward: np.ndarray | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the numbers of :meth:`through` as residues, an array for each modulus."""
         graph, leaves, edges = self.graph, [], []

@@ -35,7 +35,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.rashomon import exact
-from optree.solvers.rashomon.counts import Counts, Run, find_ends, to_the_end
+from optree.solvers.rashomon.counts import Counts, Run, alone, find_ends, to_the_end
 from optree.solvers.rashomon.graph import CUT, Graph
 from optree.solvers.rashomon.polynomials import Terms
 from optree.solvers.rashomon.walks import STEP, find_ranks, find_tree
@@ -199,6 +199,7 @@ class Trees:
         """Return the allowed copies of each feature."""
         return [[copy for copy, own in enumerate(copies) if own >= 0] for copies in self.groups]
 
+    @alone
     def _walk(self, walk: Callable, steps: np.ndarray, *more: float):
         """Call a kernel of ``walks.py``."""
         counts = self._counts[0]
