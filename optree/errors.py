@@ -1,5 +1,7 @@
-"""The one exception for bad input."""
+"""The one exception for bad input, and the one way to warn."""
 
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -24,6 +26,14 @@ def accepted_names(value, accepted) -> str:
     return (
         f"{len(names)} names are accepted, the nearest are {', '.join(get_close_matches(str(value), names, cutoff=0))}"
     )
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's code that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
 from optree.drawing import stability_plot
-from optree.errors import OptreeError
+from optree.errors import OptreeError, warn
 from optree.estimators.parameters import is_whole, seed_of
 from optree.tree import LEAF, Tree
 
@@ -112,7 +112,7 @@ def stability(
         text = (
             f"stability: a limit ended the searches of {limited} of {n_bootstraps} bootstraps; their trees may differ"
         )
-        warnings.warn(f"{text} for this reason alone", ConvergenceWarning, stacklevel=2)
+        warn(f"{text} for this reason alone", ConvergenceWarning)
     return _report(model, tuple(models), X, confidence)
 
 

@@ -8,12 +8,11 @@ file for all of its tables.
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 
 from optree.datasets.content import Table
 from optree.datasets.table import Dataset
-from optree.errors import OptreeError
+from optree.errors import OptreeError, warn
 from optree.files import locked, write_whole
 
 _KEYS = ("sha256", "target", "numeric")  # the keys that are compared
@@ -75,5 +74,5 @@ def check(path: Path | None, dataset: Dataset, table: Table) -> str:
     try:
         add(path, dataset, table)
     except OptreeError as error:
-        warnings.warn(f"dataset {dataset.name}: the first download is not recorded: {error}", stacklevel=2)
+        warn(f"dataset {dataset.name}: the first download is not recorded: {error}")
     return f"first download, recorded in {path.name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from optree.encoding import EncodingSpec
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError, choice, warn
 from optree.estimators.parameters import is_whole
 from optree.estimators.problems import TableEstimator
 from optree.estimators.weights import real_weights
@@ -63,7 +62,7 @@ class NumericEstimator(TableEstimator):
         if self.generator not in GENERATORS:
             raise choice("generator", self.generator, GENERATORS)
         if self.penalty == "splits":
-            warnings.warn("penalty='splits' is deprecated; give 'split'", FutureWarning, stacklevel=4)
+            warn("penalty='splits' is deprecated; give 'split'", FutureWarning)
         elif self.penalty not in ("visits", "split"):
             raise choice("penalty", self.penalty, ("visits", "split"))
         if not is_whole(self.max_depth) or self.max_depth < 1:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Clock
 from optree.drawing import lambda_scores
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError, choice, warn
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
@@ -234,7 +234,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
         self.proven_lowest_ = min((step.lowest for step in self.path_ if step.proven), default=1.0)
         if not self.path_[-1].proven:
             text = f"cross-validation: the trees of all folds are proven down to lambda = {self.proven_lowest_:g} only"
-            warnings.warn(f"{text}; below, scores are those of the best known trees", ConvergenceWarning, stacklevel=2)
+            warn(f"{text}; below, scores are those of the best known trees", ConvergenceWarning)
         return self._find_tree(problem, unit, self._objective(self.regularization_), clock)
 
     def _scorer(self) -> Callable[[TreeClassifier, Rows], float]:

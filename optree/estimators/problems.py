@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ from optree.columns import codes_type
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError, renamed
+from optree.errors import OptreeError, renamed, warn
 from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
 from optree.estimators.tables import find_left_out, read_table, read_target
@@ -79,7 +78,7 @@ class TableEstimator(BaseEstimator):
         text = f"{subject} was ended by {'Ctrl-C' if status == 'interrupted' else f'its {status}'}{rest}"
         if status == "interrupted" and self.on_interrupt == "raise":
             raise KeyboardInterrupt(text)
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warn(text, ConvergenceWarning)
 
     def _table(self, X):
         """Return the table of new rows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from itertools import chain
 
@@ -23,7 +22,7 @@ from optree.encoding.user_tables import (
     column_order,
     read_column,
 )
-from optree.errors import OptreeError
+from optree.errors import OptreeError, warn
 from optree.estimators.memory import available_mib
 
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
@@ -105,7 +104,7 @@ def _warn_of_order(X, y) -> None:
         return
     if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
         text = "y: its index has the labels of X's index in another order; rows are taken by position"
-        warnings.warn(text, UserWarning, stacklevel=6)
+        warn(text)
 
 
 def read_target(y, numeric: bool) -> np.ndarray:
@@ -173,10 +172,10 @@ def find_left_out(
         else:
             text = _doubt_of_numbers(values, spec) if is_number else ""
         if text:
-            warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
+            warn(f"column {name!r}: {text}")
     if unread:
         text = f"time_limit is reached after {table.shape[1] - len(unread)} of {table.shape[1]} columns; the other "
-        warnings.warn(text + "columns are not read and left out; give more time, or numbers", UserWarning, stacklevel=5)
+        warn(text + "columns are not read and left out; give more time, or numbers")
     return (*left_out, *unread)
 
 

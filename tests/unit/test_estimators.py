@@ -424,3 +424,10 @@ def test_smoothing_changes_probabilities_alone(estimator):
     assert np.array_equal(smooth.to_sklearn().predict_proba(X), smooth.predict_proba(X))
     with refused("smoothing: -1 is not accepted; give a number >= 0"):
         smooth.set_params(smoothing=-1).predict_proba(X)
+
+
+@pytest.mark.parametrize("model", [OptimalTreeClassifier(), DPDTreeClassifier(), MurTreeClassifier()], ids=str)
+def test_a_limit_warns_at_the_line_of_the_call(model):
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.set_params(time_limit=0).fit(*load_iris(return_X_y=True))
+    assert [warning.filename for warning in caught] == [__file__]
