@@ -369,3 +369,10 @@ def test_ctrl_c_leaves_a_tree(n_jobs, interruptible):
         model.fit(X, y)
     assert model.status_ == "interrupted"
     assert len(model.predict(X)) == len(X)
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    assert DPDTreeRegressor().fit(X, 1e150 * y).tree_.n_splits == DPDTreeRegressor().fit(X, y).tree_.n_splits > 1
+    with refused("y: numbers up to 1.9e+154 are not accepted, their squares overflow; give up to 3e+153"):
+        DPDTreeRegressor().fit(X, 1e153 * y)

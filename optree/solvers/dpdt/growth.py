@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.dpdt.nodes import Rules
 from optree.solvers.kernels.presort import presort
@@ -78,11 +81,20 @@ def read_sample(
     """Return the presorted rows of a problem, whose weights are positive, as numbers, or with other numbers ``X``.
 
     check : see :func:`presort`.
+
+    Raises
+    ------
+    OptreeError
+        If the sum of squares of numeric targets may overflow in float64.
     """
     columns, unit = problem.columns, (problem.weights == 1).all()
     if X is None:
         X = columns.as_numbers(check).X if columns.has_numbers else problem.codes
     classes = 0 if problem.target.kind == "values" else len(problem.classes)
+    most = math.sqrt(sys.float_info.max / float(problem.total_weight))
+    if not classes and not abs(problem.y).max() < most:
+        found = abs(problem.y).max()
+        raise OptreeError(f"y: numbers up to {found:g} are not accepted, their squares overflow; give up to {most:.1g}")
     merge = unit or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
     X, weight = np.ascontiguousarray(X, np.float64), None if unit else problem.weights
     return presort(X, problem.y, classes, weight, merge, growth.n_layers, check)
