@@ -126,3 +126,8 @@ def test_bad_input_is_refused_with_one_line(parameters, words):
             model(**parameters).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     with refused("1 class"):
         DPDTGradientBoostingClassifier().fit([[0.0], [1.0]], [1, 1])
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    with refused("y: numbers 9.5e+154 from their mean are not accepted, because their squares overflow"):
+        DPDTGradientBoostingRegressor().fit(np.arange(20.0)[:, None], 1e154 * np.arange(20.0))

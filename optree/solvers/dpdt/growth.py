@@ -81,27 +81,18 @@ def read_sample(
     """Return the presorted rows of a problem, whose weights are positive, as numbers, or with other numbers ``X``.
 
     check : see :func:`presort`.
-
-    Raises
-    ------
-    OptreeError
-        If the sum of squares of numeric targets may overflow in float64.
     """
     columns, unit = problem.columns, (problem.weights == 1).all()
     if X is None:
         X = columns.as_numbers(check).X if columns.has_numbers else problem.codes
     classes = 0 if problem.target.kind == "values" else len(problem.classes)
-    most = math.sqrt(sys.float_info.max / float(problem.total_weight))
-    if not classes and not abs(problem.y).max() < most:
-        found = abs(problem.y).max()
-        raise OptreeError(f"y: numbers up to {found:g} are not accepted, their squares overflow; give up to {most:.1g}")
     merge = unit or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
     X, weight = np.ascontiguousarray(X, np.float64), None if unit else problem.weights
     return presort(X, problem.y, classes, weight, merge, growth.n_layers, check)
 
 
 def rules_of(sample: Sample, growth: Growth) -> Rules:
-    """Return the rules of a search."""
+    """Return the rules of a search; raise OptreeError if squares of targets may overflow in float64."""
     p, n = sample.features, sample.packed.shape[1]
     weight = float(sample.weight.sum()) if sample.weighted else float(n)
     layers, work = growth.layers
@@ -111,6 +102,10 @@ def rules_of(sample: Sample, growth: Growth) -> Rules:
         whole = not sample.weighted or np.array_equal(sample.weight, np.rint(sample.weight))
         slack = 0.0 if whole else 1e-12 * weight
     else:
+        found, most = abs(sample.target).max(initial=0), math.sqrt(sys.float_info.max / weight)
+        if found >= most:
+            text = f"y: numbers {found:.2g} from their mean are not accepted, because their squares overflow"
+            raise OptreeError(f"{text}; give numbers less than {most:.1g} from it")
         slack = 1e-12 * float(np.average(sample.target**2, weights=sample.weight if sample.weighted else None)) * weight
     by_entropy = growth.criterion == "entropy"
     whole_numbers = np.arange(min(weight + 1, _TABLE) if by_entropy and slack == 0.0 else 0, dtype=np.float64)
