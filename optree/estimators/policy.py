@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from optree.actions import Actions, whole_regrets
-from optree.errors import OptreeError
+from optree.errors import OptreeError, warn
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import MultiwayTrees
 
@@ -103,36 +103,35 @@ class OptimalPolicyTree(MultiwayTrees):
     feature_costs: Mapping[str, float | str] | Sequence | None = None
 
     @documented
-    def fit(self, X, costs, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         """Find the tree.
 
         Parameters
         ----------
         {table}
-        costs : DataFrame or array-like of shape (n_samples, n_actions)
-            The cost of each action for each row, finite numbers of any sign; two or more actions.
+        y : DataFrame or array-like of shape (n_samples, n_actions)
+            The cost of each action for each row, finite numbers of any sign. A single action warns.
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, costs, sample_weight, clock=clock)
-        return self._find_tree(problem, unit, objective, clock)
+        return self._find_tree(*self._problem(X, y, sample_weight, clock=clock), objective, clock)
 
     def _read_y(self, y) -> np.ndarray:
         """Return the costs, float64[n, K], and set the actions."""
         names = [str(name) for name in getattr(y, "columns", ())]
         if len(set(names)) < len(names):
-            raise OptreeError(f"costs: the actions are {', '.join(names)}; different names are needed")
+            raise OptreeError(f"y: the actions are {', '.join(names)}; different names are needed")
         costs = self._costs(y)
+        if costs.shape[1] == 1:
+            warn("y: the costs of one action, which every tree takes; give a table with a column for each action")
         self.actions_ = np.array(names) if names else np.arange(costs.shape[1])
         return costs
 
     @staticmethod
     def _costs(costs) -> np.ndarray:
         """Return costs as float64[n, K]."""
-        found = check_array(costs, dtype=np.float64, input_name="costs")
-        if found.shape[1] < 2:
-            raise OptreeError(f"costs: {found.shape[1]} action; a column for each of two or more actions is needed")
-        return found
+        found = check_array(costs, dtype=np.float64, ensure_2d=False, input_name="y")
+        return found if found.ndim == 2 else found[:, None]
 
     def _target(self, y: np.ndarray) -> Actions:
         """Return the regrets of the actions."""
@@ -154,19 +153,19 @@ class OptimalPolicyTree(MultiwayTrees):
         codes = self._codes(X)
         return self.actions_[self.tree_.predict(codes)]
 
-    def score(self, X, costs, sample_weight=None) -> float:
+    def score(self, X, y, sample_weight=None) -> float:
         """Return the negative mean cost of the actions of the tree: greater is better.
 
         Parameters
         ----------
-        X, costs, sample_weight
+        X, y, sample_weight
             As in :meth:`fit`, with the same actions in the same order.
         """
         check_is_fitted(self)
-        chosen, costs = self.tree_.predict(self._codes(X)), self._costs(costs)
+        chosen, costs = self.tree_.predict(self._codes(X)), self._costs(y)
         if costs.shape != (len(chosen), len(self.actions_)):
             expected = len(chosen), len(self.actions_)
-            raise OptreeError(f"costs: of shape {costs.shape}; a cost for each row and action, {expected}, is needed")
+            raise OptreeError(f"y: costs of shape {costs.shape}; a cost for each row and action, {expected}, is needed")
         return -float(np.average(costs[np.arange(len(chosen)), chosen], weights=sample_weight))
 
     def __sklearn_tags__(self):

@@ -43,7 +43,7 @@ class TableEstimator(BaseEstimator):
     # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
     # are measured with up to 200,000 rows and 500 thresholds, without the memo of the search.
     _copies: ClassVar[int] = 3
-    _fewest_classes: ClassVar[int] = 2
+    _fewest_classes: ClassVar[int] = 2  # the least number of classes, or of rows without classes
     _reads_numbers: ClassVar[bool] = False  # whether a fit reads numbers alone, even if all columns are constant
 
     @property
@@ -100,6 +100,8 @@ class TableEstimator(BaseEstimator):
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         if not is_classifier(self):
+            if len(y) < self._fewest_classes:
+                raise OptreeError("X has 1 sample of positive weight; two or more are needed")
             weights, unit = self._row_weights(sample_weight, np.zeros(len(y), int), np.zeros(1))
             return Problem(self._columns(X, clock=clock), self._target(y), weights), unit
         self.classes_ = np.unique(y) if classes is None else classes

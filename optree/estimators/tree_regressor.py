@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 from sklearn.base import RegressorMixin
 
 from optree.arrays import as_float
-from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
 from optree.problem import Problem
@@ -35,10 +34,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, y, sample_weight, clock=clock)
-        if len(problem.y) < 2:
-            raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
-        return self._find_tree(problem, unit, objective, clock)
+        return self._find_tree(*self._problem(X, y, sample_weight, clock=clock), objective, clock)
 
     def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
         """Set the fitted attributes of a search."""

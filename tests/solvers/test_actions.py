@@ -206,17 +206,22 @@ def test_a_bound_is_never_below_the_cheapest_actions():
 
 def test_bad_costs_are_refused_in_one_line():
     X = [[0, 1], [1, 0], [1, 1]]
-    with refused("costs: 1 action; a column for each of two or more actions is needed"):
-        OptimalPolicyTree().fit(X, [[1], [2], [3]])
-    with refused("costs: the actions are a, a; different names are needed"):
+    with refused("y: the actions are a, a; different names are needed"):
         OptimalPolicyTree().fit(X, pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]))
-    with pytest.raises(ValueError, match="costs contains NaN"):
+    with pytest.raises(ValueError, match="y contains NaN"):
         OptimalPolicyTree().fit(X, [[1, np.nan]] * 3)
     with pytest.raises(ValueError, match="y: 2 entries for 3 rows of X"):
         OptimalPolicyTree().fit(X, [[1, 2]] * 2)
     model = OptimalPolicyTree().fit(X, [[1, 2], [2, 1], [1, 1]])
-    with refused("costs: of shape (3, 3); a cost for each row and action, (3, 2), is needed"):
+    with refused("y: costs of shape (3, 3); a cost for each row and action, (3, 2), is needed"):
         model.score(X, [[1, 2, 3]] * 3)
+
+
+def test_costs_of_one_action_warn():
+    for y in ([1, 2, 3], [[1], [2], [3]]):
+        with pytest.warns(UserWarning, match="y: the costs of one action, which every tree takes"):
+            policy = OptimalPolicyTree().fit([[0, 1], [1, 0], [1, 1]], y)
+        assert (policy.tree_.n_splits, policy.cost_, policy.status_) == (0, 6, "optimal")
 
 
 def numbers_of(problem, seed):

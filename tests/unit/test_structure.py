@@ -214,6 +214,6 @@ class PolicyOfClasses(ClassifierMixin, BaseEstimator):
         return tags
 
 
-@parametrize_with_checks([PolicyOfClasses()])
+@parametrize_with_checks([PolicyOfClasses(), OptimalPolicyTree()])
 def test_scikit_learn_accepts_a_policy(estimator, check):
     check(estimator)
