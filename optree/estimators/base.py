@@ -175,7 +175,7 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
         """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
-        if tree is None or tree.classes != problem.classes:
+        if tree is None or not tree.n_splits or tree.classes != problem.classes:  # every search knows the leaf
             return None, None
         columns = TableColumns(problem.columns.X, lambda: self.encoder_)
         try:

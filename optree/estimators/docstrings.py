@@ -89,6 +89,11 @@ _TEXTS = {
             columns (``x0``, ``x1``, ... for an array), or one for each column. Splits of other columns cost
             ``regularization`` alone.
     """,
+    "warm_start": """
+        warm_start : bool, default=False
+            Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either
+            case.
+    """,
     "lookahead": """
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are

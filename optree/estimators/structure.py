@@ -49,6 +49,18 @@ def regrets(tree: Tree, problem: Problem) -> np.ndarray:
     return rows.min(axis=1)
 
 
+def node_costs(tree: Tree, problem: Problem) -> np.ndarray:
+    """Return the mean cost of each action at each node, float64[m, K], on the rows of a problem of actions.
+
+    An empty node has zeros.
+    """
+    target, weights = problem.target, problem.weights.astype(float)
+    costs = target.y / float(target.unit) + target.least[:, None]
+    visits = paths(tree, tree.apply(problem.codes)).T
+    total = visits @ weights
+    return (visits @ (weights[:, None] * costs)) / np.where(total, total, 1.0)[:, None]
+
+
 def paths(tree: Tree, ends: np.ndarray) -> sparse.csr_matrix:
     """Return the nodes on the path to the last node of each row, a matrix of 0 and 1, [n, m]."""
     path = [[node] for node in range(tree.n_nodes)]
@@ -78,8 +90,7 @@ class TreeStructure:
         check_is_fitted(self)
         tree, found = self.tree_, np.zeros(self.n_features_in_)
         impurity = impurities(tree) if (known := getattr(self, "_regrets", None)) is None else known
-        place = {name: number for number, name in enumerate(self.encoder_.names_)}
-        columns = [place[self.encoder_.columns_[source].name] for source in self.encoder_.sources_]
+        columns = self.encoder_.positions_
         for node in np.flatnonzero(tree.feature != LEAF):
             found[columns[tree.feature[node]]] += impurity[node] - impurity[list(tree.children(node))].sum()
         found = np.maximum(found, 0.0)  # rounding

@@ -466,7 +466,7 @@ def test_what_is_no_table():
 def test_lists_of_numbers_and_texts_keep_their_numbers():
     rows = [[colour, number] for colour, number in zip(X["colour"], X["number"], strict=True)]
     model = OptimalTreeClassifier().fit(rows, X["number"] > 0.5)
-    assert model.export_text().startswith("x1 > 0.")
+    assert model.export_text().startswith("x1 <= 0.")
     assert model.predict([["unseen", 0.1], ["red", 0.9]]).tolist() == [False, True]
     gaps = np.array([[None if number < 0.2 else number, colour] for colour, number in rows], object)
     model = OptimalTreeClassifier().fit(gaps, X["number"] > 0.5)
