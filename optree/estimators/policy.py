@@ -147,9 +147,8 @@ class OptimalPolicyTree(MultiwayTrees):
     def _keep_result(self, result, problem, unit) -> None:
         """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
         super()._keep_result(result, problem, unit)
-        self.tree_ = replace(
-            self.tree_, costs=node_costs(result.tree, problem.over(problem.columns.like(result.columns)))
-        )
+        searched = problem.over(problem.columns.like(result.columns))
+        self.tree_ = replace(self.tree_, costs=node_costs(result.tree, searched))
         least = float(unit) * problem.target.least_cost(problem.weights)
         self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
         self.trace_ = tuple(

