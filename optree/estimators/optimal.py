@@ -75,8 +75,6 @@ class MultiwayTrees(SparseTrees):
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
         given, is_auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
-        if is_auto and given != "auto":
-            raise OptreeError(f"one_vs_rest: {given!r} is not accepted; give 'auto', True, False or names of columns")
         every = isinstance(given, (bool, np.bool_))
         return EncodingSpec(
             categorical="onehot" if every and given else "ordinal",

@@ -269,5 +269,10 @@ def test_pictures_are_written_to_files_without_matplotlib(tmp_path, monkeypatch)
     assert "<iframe" in model._repr_mimebundle_()["text/html"]
     assert model.to_svg(tmp_path / "tree.svg") == (tmp_path / "tree.svg").read_text()
     assert model.to_html(tmp_path / "tree.html") == (tmp_path / "tree.html").read_text()
+    for write, name in ((model.to_svg, "svg"), (model.to_html, "html")):
+        write(tmp_path / name / "new" / "tree")
+        assert (tmp_path / name / "new" / "tree").exists()
+        with refused(str(tmp_path), "cannot be written (Is a directory)"):
+            write(tmp_path)
     assert isinstance(picture(model.tree_, {0: Detail(note="a note")}), Picture)
     assert any("a note" in text for text in texts(picture(model.tree_, {0: Detail(note="a note")})))
