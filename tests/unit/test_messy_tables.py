@@ -337,7 +337,7 @@ def test_many_categories_are_split_one_against_the_rest():
         assert model.score(frame, y) == 1
         children = OptimalTreeClassifier("0.001", one_vs_rest=False).fit(frame, y).tree_.features[0].labels
         assert len(children) == categories
-    with refused("one_vs_rest: 'city' is not accepted", "'auto', True, False or names"):
+    with refused("one_vs_rest: 'city' is not accepted", "'auto', True, False or a list of names"):
         OptimalTreeClassifier(one_vs_rest="city").fit(frame, y)
     with refused("categorical_features: 'city' is not accepted"):
         OptimalTreeClassifier(categorical_features="city").fit(frame, y)
