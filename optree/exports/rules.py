@@ -71,7 +71,7 @@ class Rules(NamedTuple):
     columns: tuple[RuleColumn, ...]
     nodes: tuple[Rule, ...]
     classes: tuple | None  # the classes or actions; None for regression
-    shares: np.ndarray | None  # float64[m, K], the shares of the classes in each node; None for regression
+    shares: np.ndarray | None  # float64[m, K], the shares of the classes in each node; None without classes
     n_columns: int  # of the table
     first_column: str
 
@@ -114,7 +114,7 @@ class Rules(NamedTuple):
                 column, *test = tests[feature]
                 rule = cells[column].split(rule._replace(column=column), tree, node, *test)
             nodes.append(rule)
-        shares = None if tree.values is not None else tree.shares()
+        shares = tree.shares() if tree.values is None and tree.costs is None else None
         labels = None if classes is None else tuple(classes)
         return cls(tuple(own.column for own in cells), tuple(nodes), labels, shares, len(place), encoder.names_[0])
 
