@@ -97,8 +97,8 @@ class Compilation:
         if not self._announced and since is not None and time.perf_counter() - since >= _PATIENCE_SECONDS:
             self._announced = True
             logging.getLogger("optree").warning(
-                "optree compiles its search for this kind of data, once, for about ten seconds; later fits load it "
-                "from disk"
+                "optree compiles its search for this kind of data, once; later fits load it from disk; "
+                "python -m optree.compile compiles all searches ahead"
             )
 
 

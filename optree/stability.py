@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import beta
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
 from optree.drawing import stability_plot
@@ -76,9 +76,9 @@ def stability(
 
     Parameters
     ----------
-    estimator : classifier or regressor of optree with a ``tree_``
+    estimator : classifier, regressor or policy tree of optree with a ``tree_``
     X, y : table and array-like of shape (n_samples,)
-        As in its ``fit``.
+        As in its ``fit``; for a policy tree the costs of the actions.
     n_bootstraps : int, default=50
         The number of bootstraps.
     sample_weight : array-like of shape (n_samples,), optional
@@ -96,9 +96,8 @@ def stability(
     if not is_whole(n_bootstraps) or n_bootstraps < 1:
         raise OptreeError(f"n_bootstraps: {n_bootstraps!r} is not accepted; give a whole number >= 1")
     _check_confidence(confidence)
-    if not (is_classifier(estimator) or is_regressor(estimator)) or not hasattr(estimator, "export_text"):
-        name = type(estimator).__name__
-        raise OptreeError(f"estimator: {name} is not accepted; give a classifier or regressor of optree with a tree_")
+    if not hasattr(estimator, "export_text"):
+        raise OptreeError(f"estimator: {type(estimator).__name__} is not accepted; give one of optree with a tree_")
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     model = clone(estimator).fit(X, y, sample_weight=sample_weight)
     random, models, limited = np.random.RandomState(seed_of(random_state)), [], 0
@@ -154,24 +153,24 @@ def _report(model, models: tuple, X, confidence: float) -> Stability:
         index=pd.Index([str(name) for name in names], name="column"),
     )
     predicted = np.array([one.predict(X) for one in models])
-    agreement = (predicted == model.predict(X)).mean(axis=0) if is_classifier(model) else predicted.std(axis=0)
+    agreement = predicted.std(axis=0) if is_regressor(model) else (predicted == model.predict(X)).mean(axis=0)
     return Stability(model, models, summary, columns, agreement, len({*trees}))
 
 
 def _columns(model) -> list[int]:
     """Return the column of the table that each split tests, the root first."""
-    sources = model.encoder_.sources_
-    return [int(sources[feature]) for feature in model.tree_.feature.tolist() if feature != LEAF]
+    positions = model.encoder_.positions_
+    return [positions[feature] for feature in model.tree_.feature.tolist() if feature != LEAF]
 
 
 def _splits(model, exact: bool) -> tuple:
     """Return the splits of a tree by nodes, None for a leaf: their features with all conditions, or their columns.
 
-    A leaf of a classifier is its class, if ``exact``.
+    A leaf of a classifier or policy tree is its class or action, if ``exact``.
     """
-    tree, sources = model.tree_, model.encoder_.sources_
+    tree, positions = model.tree_, model.encoder_.positions_
     leaves = tree.prediction.tolist() if exact and tree.values is None else [None] * tree.n_nodes
-    names = tree.features if exact else sources
+    names = tree.features if exact else positions
     found = [
         leaf if feature == LEAF else (names[feature], tree.child_of_each_category(node) if exact else ())
         for node, (feature, leaf) in enumerate(zip(tree.feature.tolist(), leaves, strict=True))
@@ -198,35 +197,45 @@ def interval(count, total, confidence: float = 0.95) -> tuple[np.ndarray, np.nda
 
 
 def leaves(model, *, smoothing: float = 1.0, confidence: float = 0.95) -> pd.DataFrame:
-    """Return the leaves of a fitted classifier with smoothed probabilities and intervals.
+    """Return the leaves of a fitted classifier with smoothed probabilities and intervals, or of a policy with costs.
 
     Parameters
     ----------
-    model : fitted classifier of optree with a ``tree_``
+    model : fitted classifier or policy tree of optree with a ``tree_``
     smoothing : float, default=1.0
         The weight that is added to each class of each leaf; 1 is the rule of Laplace, 0 leaves the shares.
     confidence : float, default=0.95
-        The confidence of the intervals.
+        The confidence of the intervals of a classifier.
 
     Returns
     -------
     DataFrame
         A row for each leaf with training rows, by its node in ``tree_``: the ``weight`` of its rows, the predicted
         class (``prediction``), its smoothed ``probability``, the ends ``low`` and ``high`` of the interval of its share
-        (see :func:`interval`; a weight of 1 is a row), and a smoothed probability ``p(class)`` for each class.
+        (see :func:`interval`; a weight of 1 is a row), and a smoothed probability ``p(class)`` for each class. A row of
+        a policy tree has the ``weight``, the action (``prediction``), its mean cost (``mean_cost``), the cost that it
+        saves over the best single action for all rows (``saved``, of the whole leaf), and a mean cost ``cost(action)``
+        for each action.
     """
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree) or tree.values is not None:
-        raise OptreeError(f"model: {type(model).__name__} is not accepted; give a fitted classifier with a tree_")
+        accepted = "a fitted classifier or policy tree with a tree_"
+        raise OptreeError(f"model: {type(model).__name__} is not accepted; give {accepted}")
     if not (isinstance(smoothing, (int, float)) and 0 <= smoothing < np.inf):
         raise OptreeError(f"smoothing: {smoothing!r} is not accepted; give a number >= 0")
     _check_confidence(confidence)
     nodes = np.flatnonzero((tree.feature == LEAF) & tree.counts.any(axis=1))
     counts, labels = tree.counts[nodes].astype(float), tree.prediction[nodes]
     weight, rows = counts.sum(axis=1), np.arange(len(nodes))
+    index = pd.Index(nodes, name="node")
+    if tree.costs is not None:
+        costs, names = tree.costs[nodes], model.actions_
+        own, single = costs[rows, labels], costs[:, tree.costs[0].argmin()]
+        found = {"weight": weight, "prediction": names[labels], "mean_cost": own, "saved": weight * (single - own)}
+        return pd.DataFrame(found | {f"cost({name})": costs[:, k] for k, name in enumerate(names)}, index=index)
     shares = tree.shares(smoothing)[nodes]
     low, high = interval(counts[rows, labels], weight, confidence)
     found = {"weight": weight, "prediction": model.classes_[labels], "probability": shares[rows, labels]}
     found |= {"low": low, "high": high}
     found |= {f"p({name})": shares[:, k] for k, name in enumerate(model.classes_)}
-    return pd.DataFrame(found, index=pd.Index(nodes, name="node"))
+    return pd.DataFrame(found, index=index)

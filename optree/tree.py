@@ -43,6 +43,8 @@ class Tree:
     places : tuple of tuple of int, optional
         For each node, the child of each category, counted from 0. Empty for a node with one child per category; None
         if all nodes are such nodes.
+    costs : float64[m, K], optional
+        For actions: the mean cost of each action among the training rows of each node; 0 for an empty node.
     """
 
     feature: np.ndarray
@@ -53,6 +55,7 @@ class Tree:
     classes: tuple[str, ...]
     values: np.ndarray | None = None
     places: tuple[tuple[int, ...], ...] | None = None
+    costs: np.ndarray | None = None
 
     @classmethod
     def leaf(cls, problem: Problem) -> Tree:
@@ -337,6 +340,7 @@ class Tree:
             self.classes,
             self.values,
             places if places and any(places) else None,
+            None if self.costs is None else self.costs[kept],
         )
 
     def to_dict(self) -> dict:
@@ -354,6 +358,7 @@ class Tree:
             "classes": list(self.classes),
             **({} if self.values is None else {"values": self.values.tolist()}),
             **({} if self.places is None else _to_intervals(self.places)),
+            **({} if self.costs is None else {"costs": self.costs.tolist()}),
         }
 
     @classmethod
@@ -379,6 +384,7 @@ class Tree:
                 tuple(data["classes"]),
                 np.array(data["values"], np.float64) if "values" in data else None,
                 _from_intervals(data, features) if "starts" in data else None,
+                np.array(data["costs"], np.float64) if "costs" in data else None,
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise OptreeError(f"tree: not what Tree.to_dict writes ({type(error).__name__}: {error})") from error

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.drawing import colours
-from optree.drawing.views import amount, edge_text, intervals, is_binned, yes_first
+from optree.drawing.views import amount, edge_text, intervals, is_binned, mean_cost, rows_text, yes_first
 from optree.tree import LEAF, Tree
 
 INCH = 108  # pixels, so that the font of titles has 8 points
@@ -225,30 +225,32 @@ class _Boxes:
         tree, node = self.tree, nodes[0]
         counts, is_leaf = tree.counts[list(nodes)].sum(axis=0), tree.feature[node] == LEAF
         detail = self.details.get(node, Detail()) if len(nodes) == 1 else Detail()
-        total = amount(counts.sum(), self.digits)
+        rows = rows_text(counts.sum(), self.is_whole)
         if tree.values is None:
             label, bar = int(tree.prediction[node]), _shares(counts)
             name, shade = tree.classes[label], colours.tinted(label)
-            right = amount(counts[label], self.digits)
-            rows = "no rows" if not counts.any() else f"all {total}" if right == total else f"{right} of {total}"
+            rows = self._class_rows(nodes, counts, label) if is_leaf else rows
         else:
             value = float(tree.values[tree.prediction[node]])
             share = (value - self.least) / self.span
-            name, shade, rows = f"{value:.5g}", colours.level(share), self._rows(total)
+            name, shade = f"{value:.5g}", colours.level(share)
             bar = [("value", share), ("track", 1 - share)]
         if is_leaf:
             note = ", ".join(filter(None, (rows, detail.note)))
             return Box(self._title(name), note, shade, list(condition), bar, detail.chart, tuple(nodes))
         title = self._title(tree.features[tree.feature[node]].name)
         children = [self.box(*group) for group in self._groups(node)]
-        note = ", ".join(filter(None, (self._rows(total), detail.note)))
+        note = ", ".join(filter(None, (rows, detail.note)))
         return Box(title, note, "paper", list(condition), bar, detail.chart, tuple(nodes), children)
 
-    def _rows(self, total: str) -> str:
-        """Return the words for a number of rows, or for a weight that is no whole number."""
-        if not self.is_whole:
-            return f"weight {total}"
-        return "1 row" if total == "1" else f"{total} rows"
+    def _class_rows(self, nodes: Sequence[int], counts: np.ndarray, label: int) -> str:
+        """Return the words for the rows of leaves of a class, and how many have it; of an action, their mean cost."""
+        if not counts.any():
+            return "no rows"
+        if self.tree.costs is not None:
+            return f"{rows_text(counts.sum(), self.is_whole)}, mean cost {mean_cost(self.tree, list(nodes)):.5g}"
+        total, right = (amount(weight, self.digits) for weight in (counts.sum(), counts[label]))
+        return f"all {total}" if right == total else f"{right} of {total}"
 
     def _title(self, text: str) -> list[str]:
         """Wrap a title, without a break between a relation and its number."""

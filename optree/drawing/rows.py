@@ -44,7 +44,7 @@ def details(tree: Tree, encoder: Encoder, X, y: np.ndarray | None) -> dict[int, 
         if tree.feature[node] != LEAF:
             column, numbers, thresholds = columns.get(node, (None, None, ()))
             if column and len(rows):
-                chart = _histogram(numbers[rows], labels[rows], shades, thresholds)
+                chart = _histogram(numbers[rows], labels[rows], shades, thresholds, order=column.order)
         elif tree.values is not None and y is not None and len(rows):
             value = float(tree.values[tree.prediction[node]])
             chart = _histogram(y[rows], labels[rows], shades, (value,), _range(y, (value,)))
@@ -103,16 +103,22 @@ def _range(numbers: np.ndarray, marks: tuple[float, ...]) -> tuple[float, float]
     return float(min(ends)), float(max(ends))
 
 
-def _histogram(numbers, labels, shades, marks, ends: tuple[float, float] | None = None) -> Chart | None:
-    """Return a histogram with a bar of stacked colours for each interval, and marks."""
+def _histogram(
+    numbers, labels, shades, marks, ends: tuple[float, float] | None = None, order: tuple[str, ...] = ()
+) -> Chart | None:
+    """Return a histogram with a bar of stacked colours for each interval or category of an order, and marks."""
     low, high = ends or _range(numbers, marks)
     is_known = np.isfinite(numbers)
     if high <= low or not is_known.any():
         return None
-    place = ((numbers[is_known] - low) / (high - low) * _BINS).clip(0, _BINS - 1).astype(int)
-    counts = np.zeros((_BINS, len(shades)))
+    names, n_bins = (f"{low:.3g}", f"{high:.3g}"), _BINS
+    if order:  # the numbers are positions, and a threshold is between two of them
+        first, last = int(np.floor(low)), int(np.ceil(high))
+        names, n_bins = (order[first], order[last]), min(_BINS, last - first + 1)
+        low, high = first - 0.5, last + 0.5
+    place = ((numbers[is_known] - low) / (high - low) * n_bins).clip(0, n_bins - 1).astype(int)
+    counts = np.zeros((n_bins, len(shades)))
     np.add.at(counts, (place, labels[is_known]), 1)
     counts /= counts.sum(axis=1).max()
     bars = (tuple((shades[k], float(share)) for k, share in enumerate(bar) if share) for bar in counts)
-    ends = f"{low:.3g}", f"{high:.3g}"
-    return Chart(tuple(bars), tuple((mark - low) / (high - low) for mark in marks), ends)
+    return Chart(tuple(bars), tuple((mark - low) / (high - low) for mark in marks), names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from optree.columns import Feature
 from optree.tree import LEAF, Tree
 
@@ -13,10 +15,25 @@ def amount(weight: float, digits: str) -> str:
     return f"{weight:{digits}}"
 
 
+def rows_text(weight: float, is_whole: bool) -> str:
+    """Return the words for a number of rows, or for a weight that is no whole number."""
+    if not is_whole:
+        return f"weight {amount(weight, '.6g')}"
+    return "1 row" if weight == 1 else f"{amount(weight, '.15g')} rows"
+
+
+def mean_cost(tree: Tree, nodes: Sequence[int]) -> float:
+    """Return the mean cost of an action among the training rows of leaves that take it."""
+    return float(np.average(tree.costs[nodes, tree.prediction[nodes]], weights=tree.counts[nodes].sum(axis=1)))
+
+
 def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
-    """Return the text of leaves with one prediction: class, correct and all rows; for regression, value and rows."""
-    prediction = tree.prediction[nodes[0]]
-    counts = tree.counts[list(nodes)].sum(axis=0)
+    """Return the text of leaves with one prediction: class, correct and all rows.
+
+    For regression it has the value and the rows, for actions the action, the rows and the mean cost.
+    """
+    prediction, nodes = tree.prediction[nodes[0]], list(nodes)
+    counts = tree.counts[nodes].sum(axis=0)
     if tree.values is not None:
         return f"{tree.values[prediction]:.5g} ({counts.sum():.6g})"
     digits = ".15g" if (counts % 1 == 0).all() else ".6g"  # weights that are no whole numbers
@@ -24,6 +41,8 @@ def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
     label = tree.classes[prediction]
     if not counts.any():
         return f"{label} (no rows)"
+    if tree.costs is not None:
+        return f"{label} ({rows_text(counts.sum(), digits == '.15g')}, mean cost {mean_cost(tree, nodes):.5g})"
     return f"{label} ({total})" if right == total else f"{label} ({right} of {total})"
 
 
@@ -44,11 +63,14 @@ def _listed(feature: Feature, categories: list[int]) -> str:
 
 
 def to_text(tree: Tree) -> str:
-    """Return one line per edge, indented by depth, with the class and its rows at each leaf: ``a5 = 1: yes (29)``."""
+    """Return one line per edge, indented by depth, with the class and its rows at each leaf: ``a5 = 1: yes (29)``.
+
+    The child whose condition holds comes first, as in pictures.
+    """
     lines = [] if tree.feature[0] != LEAF else [_leaf_text(tree, [0])]
 
     def walk(node: int, indent: str) -> None:
-        for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
+        for label, child in _edges(tree, node):
             if tree.feature[child] == LEAF:
                 lines.append(f"{indent}{label}: {_leaf_text(tree, [child])}")
             else:
@@ -72,8 +94,7 @@ def to_dot(tree: Tree) -> str:
         text = _leaf_text(tree, [node]) if feature == LEAF else tree.features[feature].name
         lines.append(f"  {node} [label={quoted(text)}];")
         if feature != LEAF:
-            labels = dict(zip(tree.children(node), conditions(tree, node), strict=True))
-            lines += [f"  {node} -> {child} [label={quoted(labels[child])}];" for child in yes_first(tree, node)]
+            lines += [f"  {node} -> {child} [label={quoted(label)}];" for label, child in _edges(tree, node)]
     return "\n".join([*lines, "}"])
 
 
@@ -133,6 +154,12 @@ def _interval(thresholds: list[str], first: int, last: int) -> str:
         return f"<= {thresholds[last]}"
     low = thresholds[first - 1]
     return f"> {low}" if last == len(thresholds) else f"in ({low}, {thresholds[last]}]"
+
+
+def _edges(tree: Tree, node: int) -> list[tuple[str, int]]:
+    """Return the condition and the child of each edge of a split, in the order of pictures."""
+    labels = dict(zip(tree.children(node), conditions(tree, node), strict=True))
+    return [(labels[child], child) for child in yes_first(tree, node)]
 
 
 def yes_first(tree: Tree, node: int) -> Sequence[int]:

@@ -145,6 +145,8 @@ class Encoder:
     features_ : tuple of Feature
     sources_ : list of int
         The position in ``columns_`` of the column of each feature.
+    positions_ : list of int
+        The position in ``names_`` of the column of each feature.
     classes_ : tuple of str
         Sorted as numbers if all are numbers, else alphabetically.
     """
@@ -289,6 +291,12 @@ class Encoder:
     def sources_(self) -> list[int]:
         """Return the position in ``columns_`` of the column of each feature."""
         return [i for i, column in enumerate(self.columns_) for _ in range(column.n_features(self.spec.drop))]
+
+    @property
+    def positions_(self) -> list[int]:
+        """Return the position in ``names_`` of the column of each feature."""
+        place = {name: number for number, name in enumerate(self.names_)}
+        return [place[self.columns_[source].name] for source in self.sources_]
 
     @property
     def constant_(self) -> list[str]:

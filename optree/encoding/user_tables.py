@@ -234,5 +234,7 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
                 raise choice("encoding: categorical column", name, columns)
         mask = [name in named for name in columns]
     if len(mask) != len(columns):
-        raise OptreeError(f"encoding: a mask of {len(mask)} entries for {len(columns)} columns; give one for each")
+        raise OptreeError(
+            f"encoding: categorical mask of {len(mask)} entries for {len(columns)} columns; give one for each"
+        )
     return dict(zip(columns, map(bool, mask), strict=True))

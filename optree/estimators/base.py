@@ -152,7 +152,16 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
         gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-        return f" with {gap}; the tree is the best found"
+        found = f" with {gap}; the tree is the best found"
+        if result.status == "interrupted":
+            return found
+        remedies = [f"a greater {result.status}"]
+        if self.gap_ is not None:  # the proof of a smaller problem takes less
+            least = {name: getattr(self, name) for name in ("max_depth", "max_thresholds") if hasattr(self, name)}
+            fewer = [name if value is None else f"a smaller {name}" for name, value in least.items()]
+            remedies = [*fewer, *["a greater regularization"] * hasattr(self, "regularization"), *remedies]
+        listed = " or ".join(filter(None, (", ".join(remedies[:-1]), remedies[-1])))
+        return f"{found}; to close the gap, give {listed}" if self.gap_ is not None else f"{found}; give {listed}"
 
     def _keep(
         self,
@@ -183,7 +192,7 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
         """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
-        if tree is None or tree.classes != problem.classes:
+        if tree is None or not tree.n_splits or tree.classes != problem.classes:  # every search knows the leaf
             return None, None
         columns = TableColumns(problem.columns.X, lambda: self.encoder_)
         try:

@@ -92,6 +92,11 @@ _TEXTS = {
             columns (``x0``, ``x1``, ... for an array), or one for each column. Splits of other columns cost
             ``regularization`` alone.
     """,
+    "warm_start": """
+        warm_start : bool, default=False
+            Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either
+            case.
+    """,
     "lookahead": """
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are
@@ -336,7 +341,8 @@ _TEXTS = {
     """,
     "fit_end": """
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of rows, >= 0, one by default; rows of zero weight are dropped.
+            Weights of rows, >= 0, one by default; rows of zero weight are dropped. Rows are matched by position. A
+            series of pandas with the labels of ``X`` in another order is refused.
 
         Returns
         -------

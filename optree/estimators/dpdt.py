@@ -113,10 +113,10 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = DPDTreeClassifier(max_depth=2, alpha=0.01).fit(X, y)
     >>> print(model.export_text())
-    petal length (cm) > 2.45
-    |   petal width (cm) > 1.75: 2 (45 of 46)
-    |   petal width (cm) <= 1.75: 1 (49 of 54)
     petal length (cm) <= 2.45: 0 (50)
+    petal length (cm) > 2.45
+    |   petal width (cm) <= 1.75: 1 (49 of 54)
+    |   petal width (cm) > 1.75: 2 (45 of 46)
     >>> [(round(step.lowest, 3), step.splits) for step in model.alpha_path_]
     [(0.0, 2), (0.376, 0)]
     """
@@ -136,10 +136,10 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
     >>> from optree import DPDTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> print(DPDTreeRegressor(max_depth=2).fit(X, y).export_text())
-    s5 > 4.60015
-    |   bmi > 27.75: 225.88 (108)
-    |   bmi <= 27.75: 162.68 (116)
     s5 <= 4.60015
-    |   bmi > 26.95: 159.74 (47)
     |   bmi <= 26.95: 96.31 (171)
+    |   bmi > 26.95: 159.74 (47)
+    s5 > 4.60015
+    |   bmi <= 27.75: 162.68 (116)
+    |   bmi > 27.75: 225.88 (108)
     """

@@ -231,12 +231,12 @@ class DL85Classifier(MayLackPenalty, TreeClassifier):
     >>> from optree import DL85Classifier
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
     >>> print(DL85Classifier(max_depth=2).fit(X, [0, 1, 1, 0] * 5).export_text())
-    x0 > 0.5
-    |   x1 > 0.5: 0 (5)
-    |   x1 <= 0.5: 1 (5)
     x0 <= 0.5
-    |   x1 > 0.5: 1 (5)
     |   x1 <= 0.5: 0 (5)
+    |   x1 > 0.5: 1 (5)
+    x0 > 0.5
+    |   x1 <= 0.5: 1 (5)
+    |   x1 > 0.5: 0 (5)
     """
 
     max_depth: int = 3

@@ -45,12 +45,12 @@ class MurTreeRegressor(AllLimits, TreeRegressor):
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
     >>> model = MurTreeRegressor(max_depth=2).fit(X, [0, 1, 1, 4] * 5)
     >>> print(model.export_text())
-    x0 > 0.5
-    |   x1 > 0.5: 4 (5)
-    |   x1 <= 0.5: 1 (5)
     x0 <= 0.5
-    |   x1 > 0.5: 1 (5)
     |   x1 <= 0.5: 0 (5)
+    |   x1 > 0.5: 1 (5)
+    x0 > 0.5
+    |   x1 <= 0.5: 1 (5)
+    |   x1 > 0.5: 4 (5)
     """
 
     max_depth: int = 3

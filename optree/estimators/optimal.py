@@ -75,8 +75,6 @@ class MultiwayTrees(SparseTrees):
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
         given, is_auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
-        if is_auto and given != "auto":
-            raise OptreeError(f"one_vs_rest: {given!r} is not accepted; give 'auto', True, False or names of columns")
         every = isinstance(given, (bool, np.bool_))
         return EncodingSpec(
             categorical="onehot" if every and given else "ordinal",
@@ -113,8 +111,7 @@ class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
         string as written.
     {optimal}
     {feature_costs}
-    warm_start : bool, default=False
-        Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
+    {warm_start}
     monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
         For two classes, the direction in which the prediction may change as a column rises: 1 to the greater class, -1
         to the smaller, 0 to both. The tree is optimal among the trees that are monotone for all rows, seen or not.
@@ -135,10 +132,10 @@ class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
     >>> model.status_, round(model.objective_, 4)
     ('optimal', 0.92)
     >>> print(model.export_text())
-    petal length (cm) > 2.45
-    |   petal width (cm) > 1.65: 2 (46 of 48)
-    |   petal width (cm) <= 1.65: 1 (48 of 52)
     petal length (cm) <= 2.45: 0 (50)
+    petal length (cm) > 2.45
+    |   petal width (cm) <= 1.65: 1 (48 of 52)
+    |   petal width (cm) > 1.65: 2 (46 of 48)
     """
 
     regularization: float | str = 0.01

@@ -281,7 +281,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
 
         with warnings.catch_warnings():
             warnings.filterwarnings(
-                "ignore", "column ", UserWarning
+                "ignore", "columns? ", UserWarning
             )  # about identifiers: once, for all rows, is enough
             if threads == 1:
                 work(0)

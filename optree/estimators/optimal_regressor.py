@@ -45,6 +45,7 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     {feature_costs}
     iteration_limit : int or None, default=None
         Evaluations of up to 32 splits with all stumps below them.
+    {warm_start}
     {common}
 
     Attributes
@@ -71,18 +72,19 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
     >>> model = OptimalTreeRegressor().fit(X, [0, 1, 1, 4] * 5)
     >>> print(model.export_text())
-    x0 > 0.5
-    |   x1 > 0.5: 4 (5)
-    |   x1 <= 0.5: 1 (5)
     x0 <= 0.5
-    |   x1 > 0.5: 1 (5)
     |   x1 <= 0.5: 0 (5)
+    |   x1 > 0.5: 1 (5)
+    x0 > 0.5
+    |   x1 <= 0.5: 1 (5)
+    |   x1 > 0.5: 4 (5)
     """
 
     regularization: float | str = 0.01
     _: KW_ONLY
     criterion: str = "squared_error"
     feature_costs: Mapping[str, float | str] | Sequence | None = None
+    warm_start: bool = False
 
     def _target(self, y: np.ndarray) -> Target:
         """Return the target of the criterion."""

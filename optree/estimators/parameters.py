@@ -29,7 +29,11 @@ def _is_weight(value) -> bool:
 
 
 def _is_columns(value) -> bool:
-    return isinstance(value, str) or (isinstance(value, Iterable) and all(map(_is_column, value)))
+    return isinstance(value, Iterable) and not isinstance(value, str) and all(map(_is_column, value))
+
+
+def _is_word(value, word: str) -> bool:
+    return isinstance(value, str) and value == word
 
 
 def _is_column(value) -> bool:
@@ -40,12 +44,19 @@ def _are_costs(value) -> bool:
     return value is None or (isinstance(value, Iterable) and not isinstance(value, (str, bytes)))
 
 
-NAMES = {"encoding: categorical": "categorical_features:", "encoding: one-hot": "one_vs_rest:"}
+NAMES = {
+    "encoding: categorical": "categorical_features:",
+    "encoding: one-hot": "one_vs_rest:",
+    "a numeric column accepts numbers only": "categorical_features lists all columns of categories; add this column",
+}
 """The parameters in place of internal names in errors; see :func:`optree.errors.renamed`."""
 _FLAG = (_is_truth, "True or False")
 _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bounds": _FLAG,
-    "categorical_features": (_is_columns, "'from_dtype', a mask, or a list of names"),
+    "categorical_features": (
+        lambda value: _is_columns(value) or _is_word(value, "from_dtype"),
+        "'from_dtype', a mask, or a list of names",
+    ),
     "collapse": _FLAG,
     "feature_costs": (_are_costs, "None, costs >= 0 by the names of columns, or one for each column"),
     "fewest_splits": _FLAG,
@@ -54,7 +65,10 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "missing": (lambda value: value in ("best", "error"), "'best' or 'error'"),
     "n_jobs": (lambda value: value is None or (is_whole(value) and value != 0), "None or a whole number other than 0"),
     "on_interrupt": (lambda value: value in ("raise", "return"), "'raise' or 'return'"),
-    "one_vs_rest": (lambda value: _is_truth(value) or _is_columns(value), "'auto', True, False or names of columns"),
+    "one_vs_rest": (
+        lambda value: _is_truth(value) or _is_columns(value) or _is_word(value, "auto"),
+        "'auto', True, False or a list of names",
+    ),
     "polish": _FLAG,
     "random_state": (_is_seed, "None, a whole number from 0 to 2^32 - 1, or a RandomState"),
     "repeat": _FLAG,
@@ -72,7 +86,9 @@ def check_parameters(estimator) -> None:
     for name, value in estimator.get_params(deep=False).items():
         is_accepted, accepted = _ACCEPTED.get(name, (None, ""))
         if is_accepted and not is_accepted(value):
-            raise OptreeError(f"{name}: {' '.join(repr(value).split())} is not accepted; give {accepted}")
+            shown = " ".join(repr(value).split())
+            listed = f": [{shown}] for one column" if isinstance(value, str) and accepted.endswith("names") else ""
+            raise OptreeError(f"{name}: {shown} is not accepted; give {accepted}{listed}")
 
 
 def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -> dict[str, Any]:

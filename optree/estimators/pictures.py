@@ -50,7 +50,7 @@ class TreePictures:
         Parameters
         ----------
         path : str or path, optional
-            A file to be written.
+            A file to be written; folders that do not exist are made.
         X, y, sideways
             As in :meth:`plot`.
         """
@@ -69,7 +69,7 @@ class TreePictures:
         Parameters
         ----------
         path : str or path, optional
-            A file to be written.
+            A file to be written; folders that do not exist are made.
         """
         check_is_fitted(self)
         found = page.of(self)

@@ -13,6 +13,7 @@ from optree.actions import Actions, whole_regrets
 from optree.errors import OptreeError, warn
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import MultiwayTrees
+from optree.estimators.structure import node_costs
 
 
 @documented
@@ -47,12 +48,14 @@ class OptimalPolicyTree(MultiwayTrees):
     one_vs_rest : "auto", bool or sequence of str, default="auto"
         The categorical columns that are split one category against the rest, as in ``OptimalTreeClassifier``.
     {feature_costs}
+    {warm_start}
     {common}
 
     Attributes
     ----------
     tree_ : optree.tree.Tree
-        The best tree found. The counts of a node are the weights of the rows for which each action is the cheapest.
+        The best tree found. The ``counts`` of a node are the weights of the rows for which each action is the cheapest,
+        its ``costs`` the mean costs of all actions.
     encoder_ : optree.encoding.Encoder
         The encoder of columns as the features of ``tree_``, which are the features that it splits.
     actions_ : ndarray of shape (n_actions,)
@@ -90,17 +93,18 @@ class OptimalPolicyTree(MultiwayTrees):
     >>> model.status_, model.predict([[1, 1], [0, 1]]).tolist()
     ('optimal', [2, 1])
     >>> print(model.export_text())
-    x0 > 0.5
-    |   x1 > 0.5: 2 (5)
-    |   x1 <= 0.5: 1 (5)
     x0 <= 0.5
-    |   x1 > 0.5: 1 (5)
-    |   x1 <= 0.5: 0 (5)
+    |   x1 <= 0.5: 0 (5 rows, mean cost 0)
+    |   x1 > 0.5: 1 (5 rows, mean cost 3)
+    x0 > 0.5
+    |   x1 <= 0.5: 1 (5 rows, mean cost 3)
+    |   x1 > 0.5: 2 (5 rows, mean cost 1)
     """
 
     regularization: float | str = 0.01
     _: KW_ONLY
     feature_costs: Mapping[str, float | str] | Sequence | None = None
+    warm_start: bool = False
 
     @documented
     def fit(self, X, y, sample_weight=None):
@@ -142,6 +146,8 @@ class OptimalPolicyTree(MultiwayTrees):
     def _keep_result(self, result, problem, unit) -> None:
         """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
         super()._keep_result(result, problem, unit)
+        searched = problem.over(problem.columns.like(result.columns))
+        self.tree_ = replace(self.tree_, costs=node_costs(result.tree, searched))
         least = float(unit) * problem.target.least_cost(problem.weights)
         self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
         self.trace_ = tuple(

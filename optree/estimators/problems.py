@@ -19,7 +19,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed, warn
 from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
-from optree.estimators.tables import find_left_out, read_table, read_target
+from optree.estimators.tables import check_order, find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.problem import Problem
 from optree.progress import Progress
@@ -97,6 +97,7 @@ class TableEstimator(BaseEstimator):
         A classifier sets ``classes_``. ``classes`` are sorted; by default they are the classes of the rows. When the
         clock is over, columns that are not read yet are left out.
         """
+        check_order(X, sample_weight)
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         if not is_classifier(self):

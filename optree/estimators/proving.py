@@ -38,7 +38,7 @@ class Provable:
         X, y, sample_weight
             The training rows, as they were given to :meth:`fit`. A fitted estimator does not keep them.
         path : str or path
-            The file of the proof.
+            The file of the proof; folders that do not exist are made.
         data : str or path, optional
             The CSV file of the table; by default ``path`` with the ending ``.csv``. The proof holds for this file.
         time_limit : float or None, default=None

@@ -105,12 +105,12 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     >>> r.count_
     26
     >>> print(r[1].export_text())
-    petal width (cm) > 1.55: 2 (47 of 52)
     petal width (cm) <= 1.55
-    |   sepal width (cm) > 2.75
-    |   |   petal width (cm) > 1.15: 1 (25 of 26)
-    |   |   petal width (cm) <= 1.15: 0 (49)
     |   sepal width (cm) <= 2.75: 1 (20 of 23)
+    |   sepal width (cm) > 2.75
+    |   |   petal width (cm) <= 1.15: 0 (49)
+    |   |   petal width (cm) > 1.15: 1 (25 of 26)
+    petal width (cm) > 1.55: 2 (47 of 52)
     """
 
     regularization: float | str = 0.01
@@ -144,7 +144,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         """Set the fitted attributes."""
         self._unit, self.search_, self._scale = unit, result.found, result.scale
         found: Search | None = self.search_
-        self._sources, self._cache = list(result.columns.sources), {}
+        self._sources, self._cache = result.columns.encoder.positions_, {}
         self.trees_ = None if found is None else found.trees
         self._without, self._with, self._depth = frozenset(), (), None
         has_bound = found is not None and found.bound is not None

@@ -169,6 +169,8 @@ class RashomonViews:
     def to_html(self, path) -> None:
         """Write a self-contained HTML page that walks the set: it counts the trees with chosen splits, exactly.
 
+        Folders that do not exist are made.
+
         Raises
         ------
         OptreeError

@@ -23,7 +23,7 @@ class TreeArrays(NamedTuple):
     threshold: np.ndarray  # float64[m]; NaN for a leaf, and for a split without one threshold
     children: np.ndarray  # int64[m, 2 or more], for a threshold the child of the lower numbers first; -1 for none
     missing: np.ndarray  # int64[m], the child of a missing value; -1 for a leaf, and where missing values are refused
-    value: np.ndarray  # float64[m, K], the shares of the classes; for regression float64[m], the predicted numbers
+    value: np.ndarray  # float64[m, K], the shares of classes, or mean costs of actions; or float64[m], the numbers
 
 
 def impurities(tree: Tree) -> np.ndarray:
@@ -47,6 +47,18 @@ def regrets(tree: Tree, problem: Problem) -> np.ndarray:
     """Return the regret of each node's best single action, float64[m], on the rows of a problem of actions."""
     rows = paths(tree, tree.apply(problem.codes)).T @ (problem.weights[:, None] * problem.target.y.astype(float))
     return rows.min(axis=1)
+
+
+def node_costs(tree: Tree, problem: Problem) -> np.ndarray:
+    """Return the mean cost of each action at each node, float64[m, K], on the rows of a problem of actions.
+
+    An empty node has zeros.
+    """
+    target, weights = problem.target, problem.weights.astype(float)
+    costs = target.y / float(target.unit) + target.least[:, None]
+    visits = paths(tree, tree.apply(problem.codes)).T
+    total = visits @ weights
+    return (visits @ (weights[:, None] * costs)) / np.where(total, total, 1.0)[:, None]
 
 
 def paths(tree: Tree, ends: np.ndarray) -> sparse.csr_matrix:
@@ -78,8 +90,7 @@ class TreeStructure:
         check_is_fitted(self)
         tree, found = self.tree_, np.zeros(self.n_features_in_)
         impurity = impurities(tree) if (known := getattr(self, "_regrets", None)) is None else known
-        place = {name: number for number, name in enumerate(self.encoder_.names_)}
-        columns = [place[self.encoder_.columns_[source].name] for source in self.encoder_.sources_]
+        columns = self.encoder_.positions_
         for node in np.flatnonzero(tree.feature != LEAF):
             found[columns[tree.feature[node]]] += impurity[node] - impurity[list(tree.children(node))].sum()
         found = np.maximum(found, 0.0)  # rounding
@@ -109,19 +120,21 @@ class TreeStructure:
         return Rules.of(tree, self.encoder_, answers.tolist(), classes, self._shares())
 
     def _shares(self) -> np.ndarray | None:
-        """Return the class shares of each node, float64[m, K], with the smoothing; None for regression."""
-        return None if self.tree_.values is not None else self.tree_.shares(getattr(self, "smoothing", 0.0))
+        """Return the class shares of each node, float64[m, K], with the smoothing; None without classes."""
+        tree = self.tree_
+        return tree.shares(getattr(self, "smoothing", 0.0)) if tree.values is None and tree.costs is None else None
 
     def to_arrays(self) -> TreeArrays:
         """Return the tree as arrays: columns, thresholds, children, sides of missing values, and values."""
         rules, tree = self._rules(), self.tree_
         m, most = tree.n_nodes, max([2, *(len(tree.children(node)) for node in range(tree.n_nodes))])
+        value = rules.shares if tree.costs is None else tree.costs
         arrays = TreeArrays(
             np.full(m, -1),
             np.full(m, np.nan),
             np.full((m, most), -1),
             np.full(m, -1),
-            tree.values[tree.prediction] if rules.shares is None else rules.shares,
+            tree.values[tree.prediction] if value is None else value,
         )
         for node, rule in enumerate(rules.nodes):
             if rule.column >= 0:

@@ -28,6 +28,7 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+_SHOWN = 5  # names in a warning of several columns
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
 
@@ -48,7 +49,9 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
         As scikit-learn raises it for rows, columns and y.
     """
     if y is not None:
-        _warn_of_order(X, y)
+        if _has_other_order(X, y):
+            text = "y: its index has the labels of X's index in another order; rows are taken by position"
+            warn(text)
         y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
         X = np.array(X, object)  # in which numbers beside texts stay numbers
@@ -98,13 +101,20 @@ def _has_other_cells(rows: list | tuple) -> bool:
         return False
 
 
-def _warn_of_order(X, y) -> None:
-    """Warn if the indices of two frames of pandas have the same labels in another order."""
+def _has_other_order(X, y) -> bool:
+    """Return whether the indices of two frames of pandas have the same labels in another order."""
     if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or X.index.equals(y.index) or len(X) != len(y):
-        return
-    if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
-        text = "y: its index has the labels of X's index in another order; rows are taken by position"
-        warn(text)
+        return False
+    return bool(X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all())
+
+
+def check_order(X, sample_weight) -> None:
+    """Raise OptreeError if the weights have the labels of the rows in another order."""
+    if _has_other_order(X, sample_weight):
+        raise OptreeError(
+            "sample_weight: its index has the labels of X's index in another order; give sample_weight.loc[X.index], "
+            "or sample_weight.to_numpy() if it is in the order of the rows"
+        )
 
 
 def read_target(y, numeric: bool) -> np.ndarray:
@@ -153,7 +163,7 @@ def find_left_out(
     fit is over after one more column, given the number of columns read. Such columns are left out, so that the fit ends
     within its limit.
     """
-    table, left_out = as_table(X), []
+    table, left_out, doubts = as_table(X), [], {}
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
     unread: list[str] = []
@@ -172,7 +182,11 @@ def find_left_out(
         else:
             text = _doubt_of_numbers(values, spec) if is_number else ""
         if text:
-            warn(f"column {name!r}: {text}")
+            doubts.setdefault(text, []).append(name)
+    for text, doubted in doubts.items():  # many columns of one kind have one warning
+        shown = ", ".join(map(repr, doubted[:_SHOWN])) + f" and {len(doubted) - _SHOWN} more" * (len(doubted) > _SHOWN)
+        names_shown = f"column {shown}" if len(doubted) == 1 else f"columns {shown}, each"
+        warn(f"{names_shown}: {text}")
     if unread:
         text = f"time_limit is reached after {table.shape[1] - len(unread)} of {table.shape[1]} columns; the other "
         warn(text + "columns are not read and left out; give more time, or numbers")

@@ -11,12 +11,20 @@ import math
 import numpy as np
 
 from optree.errors import OptreeError
+from optree.exports import if_else
 from optree.exports.rules import Branch, Rules
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}
 _IR_VERSION = 9
 _MISSING, _UNSEEN = -2, -1  # the numbers of a missing and of an unknown category
 _LABELS = {float: ("DOUBLE", float), bool: ("BOOL", bool), int: ("INT64", np.int64), str: ("STRING", object)}
+
+
+_ABOUT = (
+    "A decision tree. Each split column is an input of shape (rows, 1): float64 with NaN for a missing number, or text "
+    'with "" for a missing category, and "true" and "false" for truth values. The output `label` has the prediction of '
+    "each row, and `probabilities`, if it is there, the class shares of its leaf."
+)
 
 
 class _Graph:
@@ -137,7 +145,8 @@ def write(rules: Rules) -> bytes:
     """Return the serialised model.
 
     The inputs are columns, float64[n, 1] with NaN for a missing number, or string[n, 1] with "" for a missing category.
-    The outputs are ``label`` [n], and for classes ``probabilities``, float64[n, K].
+    The outputs are ``label`` [n], and for classes ``probabilities``, float64[n, K]. The documentation of the model says
+    so, and that of the graph has the tree as text.
     """
     try:
         from onnx import TensorProto, checker, helper
@@ -158,8 +167,11 @@ def write(rules: Rules) -> bytes:
     kinds = [TensorProto.DOUBLE if column.is_number else TensorProto.STRING for column in rules.columns]
     columns = zip(graph.columns, kinds, strict=True)
     inputs = [helper.make_tensor_value_info(name, kind, ["rows", 1]) for name, kind in columns]
-    made = helper.make_graph(graph.nodes, "optree", inputs, outputs, list(graph.constants.values()))
+    read = {name for node in graph.nodes for name in node.input}
+    constants = [constant for constant in graph.constants.values() if constant.name in read]
+    made = helper.make_graph(graph.nodes, "optree", inputs, outputs, constants, doc_string=if_else.write(rules))
     opsets = [helper.make_opsetid(*opset) for opset in _OPSETS.items()]
-    model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="optree")
+    about = {"ir_version": _IR_VERSION, "producer_name": "optree", "doc_string": _ABOUT}
+    model = helper.make_model(made, opset_imports=opsets, **about)
     checker.check_model(model)
     return model.SerializeToString()

@@ -99,7 +99,7 @@ def _add_nodes(model: Element, rules: Rules) -> None:
             _read_all(element, checked)
         else:
             SubElement(element, "True")
-        if rules.classes is not None:
+        if rules.shares is not None:
             shares = zip(rules.classes, rule.weights, rules.shares[node].tolist(), strict=True)
             for label, weight, share in shares:
                 given = {"value": cell_text(label), "recordCount": repr(weight), "probability": repr(share)}
@@ -135,9 +135,11 @@ def write(rules: Rules) -> str:
     SubElement(schema, "MiningField", name=target, usageType="target")
     for column in rules.columns:
         _add_fields(dictionary, schema, column)
-    output = SubElement(model, "Output") if rules.classes else None
-    for text in map(cell_text, rules.classes or ()):
+    labels = [cell_text(label) for label in rules.classes or ()]
+    for text in labels:
         SubElement(field, "Value", value=_checked(text))
+    output = SubElement(model, "Output") if rules.shares is not None else None
+    for text in labels if output is not None else ():
         given = {"optype": "continuous", "dataType": "double", "feature": "probability", "value": text}
         SubElement(output, "OutputField", name=f"probability({text})", **given)
     _add_nodes(model, rules)

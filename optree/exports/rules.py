@@ -71,7 +71,7 @@ class Rules(NamedTuple):
     columns: tuple[RuleColumn, ...]
     nodes: tuple[Rule, ...]
     classes: tuple | None  # the classes or actions; None for regression
-    shares: np.ndarray | None  # float64[m, K], the shares of the classes in each node; None for regression
+    shares: np.ndarray | None  # float64[m, K], the shares of the classes in each node; None without classes
     n_columns: int  # of the table
     first_column: str
 

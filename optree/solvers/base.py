@@ -312,6 +312,8 @@ class Solver(Declaration):
         given, objective = self.readable(problem), objective.of_rows(problem)
         problem = self.searched(given, objective)
         self.check_problem(problem)
+        if incumbent_columns is not None:  # of the same rows, which the parts of rows have in place of them
+            incumbent_columns = self.searched(given.over(incumbent_columns), objective).columns
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
         target = problem.target

@@ -54,7 +54,7 @@ def in_onnx(runtime, model, rows):
 
 
 def test_onnxruntime():
-    pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     runtime.set_default_logger_severity(4)
     for seed in SEEDS:
@@ -63,12 +63,27 @@ def test_onnxruntime():
             with refused("onnx", "no split"):
                 model.export("onnx")
             continue
+        made = onnx.load_from_string(model.export("onnx"))
+        read = {name for node in made.graph.node for name in node.input}
+        assert {constant.name for constant in made.graph.initializer} <= read, seed
+        assert {one.name for one in made.graph.input} <= read, seed
+        assert made.doc_string.startswith("A decision tree")
+        assert made.graph.doc_string == model.export("if-else")
         labels, shares = in_onnx(runtime, model, rows)
         expected = answers(model, rows)
         assert same(labels, expected), seed
         kept = rows[[label != REFUSED for label in expected]]
         if hasattr(model, "classes_") and len(kept):
             assert (np.array(shares) == model.predict_proba(kept)).all(), seed
+
+
+def test_the_models_have_all_kinds_of_targets_and_columns():
+    models = [random_model(seed)[0] for seed in SEEDS]
+    columns = [column for model in models for column in model._rules().columns]
+    kinds = [kind.__name__ for kind in map(type, models)]
+    assert min(map(kinds.count, ["PlantedClasses", "PlantedNumbers", "PlantedActions"])) >= 5
+    assert {column.is_number for column in columns} == {column.takes_missing for column in columns} == {True, False}
+    assert sum(column.takes_unseen and not column.is_number for column in columns) >= 5
 
 
 def test_pmml(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -17,9 +18,11 @@ from support.refusal import refused
 from optree import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor, solvers
 from optree.actions import AbsoluteErrors, Actions
 from optree.columns import CodedColumns, Feature
+from optree.drawing.views import to_text
 from optree.encoding.problem_files import load_problem, save_problem
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.tree import Tree
 
 
 def random_costs(random, n, classes):
@@ -187,12 +190,41 @@ def test_a_mixed_frame_with_named_actions_and_a_limit():
     assert model.status_ == "optimal"
     assert model.score(X, costs) == pytest.approx(-costs.min(axis=1).mean())
     assert set(model.predict(X[:50])) <= {"none", "drug", "surgery"}
-    assert "age > 50" in model.export_text()
+    assert "age > 50" in (text := model.export_text())
+    ends = model.apply(X)
+    for end in np.unique(ends):
+        rows, action = ends == end, model.tree_.classes[model.tree_.prediction[end]]
+        leaf = f"{rows.sum()} rows, mean cost {costs.loc[rows, action].mean():.5g}"
+        assert f": {action} ({leaf})" in text
+        assert leaf in model.export_dot()
+    again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
+    assert to_text(again) == text
+    assert "mean cost 4" in model.to_svg()
+    assert "mean cost 4" in model.to_html()
     noise = random.normal(size=(300, 4)), random.normal(size=(300, 3))
     with pytest.warns(ConvergenceWarning, match="iteration_limit"):
         limited = clone(model).set_params(iteration_limit=5).fit(*noise)
     assert limited.gap_ > 0
     assert limited.lower_bound_ < limited.cost_
+
+
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 3}, {"max_depth": 2}])
+def test_a_warm_start_changes_no_optimum(options):
+    for seed in range(6):
+        random = np.random.RandomState(seed)
+        X, costs = random.randint(0, 5, (40, 3)).astype(float), random_costs(random, 40, 3)
+        X[random.rand(40, 3) < 0.05] = np.nan
+        absolute = OptimalTreeRegressor("0.08", criterion="absolute_error", **options)
+        squared = OptimalTreeRegressor("0.08", **options)
+        for model, y in ((OptimalPolicyTree("0.05", **options), costs), (absolute, X[:, 0] + 2 * costs[:, 0] % 3)):
+            y, drawn = np.nan_to_num(y), random.randint(40, size=40)
+            cold, warm = clone(model).fit(X, y), clone(model).set_params(warm_start=True).fit(X[drawn], y[drawn])
+            assert warm.fit(X, y).cost_ == pytest.approx(cold.cost_)
+            assert warm.status_ == cold.status_ == "optimal"
+        y = costs[:, 0] + 9 * (np.nan_to_num(X[:, 0]) > 2)
+        cold = clone(squared).fit(X, y)
+        warm = clone(squared).set_params(warm_start=True).fit(X[drawn], y[drawn]).fit(X, y)
+        assert (warm.status_, warm.cost_) == (cold.status_, pytest.approx(cold.cost_))
 
 
 def test_a_bound_is_never_below_the_cheapest_actions():

@@ -77,8 +77,8 @@ def test_what_a_fit_leaves_behind():
     assert model.classes_.tolist() == [0, 1, 2]
     assert model.feature_names_in_.tolist() == X.columns.tolist()
     assert model.export_text() == (
-        "petal length (cm) > 2.45\n|   petal width (cm) > 1.75: 2 (45 of 46)\n"
-        "|   petal width (cm) <= 1.75: 1 (49 of 54)\npetal length (cm) <= 2.45: 0 (50)"
+        "petal length (cm) <= 2.45: 0 (50)\npetal length (cm) > 2.45\n"
+        "|   petal width (cm) <= 1.75: 1 (49 of 54)\n|   petal width (cm) > 1.75: 2 (45 of 46)"
     )
     assert "digraph" in model.export_dot()
     assert model.plot() is not None
@@ -280,9 +280,9 @@ def test_missing_values_go_where_scikit_learn_sends_them(model):
 def test_what_missing_values_look_like():
     X = np.array([[np.nan, 1.0], [np.nan, 2.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0], [4.0, 2.0]])
     model = DPDTreeClassifier(1).fit(X, [1, 1, 0, 0, 0, 0])
-    assert model.export_text() == "x0 is missing: 1 (2)\nx0 is not missing: 0 (4)"
+    assert model.export_text() == "x0 is not missing: 0 (4)\nx0 is missing: 1 (2)"
     model = DPDTreeClassifier(1).fit(X, [1, 1, 1, 0, 0, 0])
-    assert model.export_text() == "x0 > 1.5: 0 (3)\nx0 <= 1.5 or missing: 1 (3)"
+    assert model.export_text() == "x0 <= 1.5 or missing: 1 (3)\nx0 > 1.5: 0 (3)"
     assert model.predict([[np.nan, 0.0], [9.0, np.nan]]).tolist() == [1, 0]
     nothing = DPDTreeRegressor().fit(np.full((4, 2), np.nan), np.arange(4.0))
     assert nothing.predict([[np.nan, 3.0]]) == [1.5]

@@ -77,7 +77,15 @@ def test_votes_are_those_of_all_trees(fitted):
 
 def columns_of(tree) -> list[int]:
     """Return the column of each split."""
-    return [tree.encoder_.sources_[feature] for feature in tree.tree_.feature if feature >= 0]
+    return [tree.encoder_.positions_[feature] for feature in tree.tree_.feature if feature >= 0]
+
+
+def test_a_constant_column_moves_no_share():
+    X = np.column_stack([np.ones(60), np.random.RandomState(0).randint(0, 2, (60, 3))])
+    r = RashomonSet(regularization=0.05, multiplier=0.1, max_depth=2).fit(X, X[:, 3])
+    assert r.feature_usage_.tolist() == r.expected_splits_.tolist() == [0, 0, 0, 1]
+    assert [*map(columns_of, r)] == [[3]]
+    assert r.filter(require=[3]).count_ == 1
 
 
 def test_usage_and_filters(fitted):

@@ -13,7 +13,9 @@ from sklearn.base import RegressorMixin
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import ClassPredictions, TreeViews
+from optree.estimators.policy import OptimalPolicyTree
 from optree.estimators.problems import TableEstimator
+from optree.estimators.structure import node_costs
 from optree.tree import LEAF, Tree
 
 REFUSED = "refused"
@@ -57,6 +59,8 @@ class _Planted(TreeViews, TableEstimator):
             tree = replace(tree, prediction=random.randint(0, len(tree.classes), tree.n_nodes).astype(np.int32))
         used = tree.used_features
         self.encoder_ = columns.encoder.keep(used)
+        if problem.target.kind == "actions":
+            tree = replace(tree, costs=node_costs(tree, problem))
         self.tree_ = tree.renumber({f: number for number, f in enumerate(used)}, [tree.features[f] for f in used])
         return self
 
@@ -65,6 +69,10 @@ class PlantedClasses(ClassPredictions, _Planted):
     """A random tree of classes."""
 
     __init__ = _Planted.__init__
+
+
+class PlantedActions(_Planted, OptimalPolicyTree):
+    """A random tree of actions."""
 
 
 class PlantedNumbers(RegressorMixin, _Planted):
@@ -112,12 +120,15 @@ def random_model(seed: int):
     if not X.shape[1]:
         return random_model(seed + 10**6)
     options = {"spec": spec, "seed": seed, "unseen": spec.unseen, "missing": spec.missing}
-    if random.randint(3):
+    if kind := random.randint(4):
         names = _CLASSES[random.randint(len(_CLASSES))]
         y = np.array(names, object if isinstance(names[0], str) else None)[random.randint(0, len(names), n)]
         y[: len(names)] = names[: len(y)]
         model = PlantedClasses(**options)
         model.smoothing = [0.0, 1.5][seed % 2]
+        if kind == 1:  # texts name the columns of a frame, an array has their numbers
+            costs, texts = random.randint(0, 9, (n, len(names))), isinstance(names[0], str)
+            y, model = pd.DataFrame(costs, columns=names) if texts else costs, PlantedActions(**options)
     else:
         y, model = random.normal(size=n), PlantedNumbers(**options)
     model.fit(X, y)

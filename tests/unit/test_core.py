@@ -225,7 +225,7 @@ def test_text_and_dot_name_every_condition():
     feature = Feature("size <= 2", ("size > 2", "size <= 2"))
     problem = Problem.coded(np.array([[0], [1]]), np.array([0, 1]), (feature,), ("big", "small"))
     tree = solvers.get("exhaustive").solve(problem, Objective.of("0.1")).tree
-    assert views.to_text(tree) == "size > 2: big (1)\nsize <= 2: small (1)"
+    assert views.to_text(tree) == "size <= 2: small (1)\nsize > 2: big (1)"
     assert '0 -> 1 [label="size > 2"];' in views.to_dot(tree)
     assert views.to_text(Tree.from_dict(tree.prune(lambda *_: 0).to_dict())) == "big (1 of 2)"
 

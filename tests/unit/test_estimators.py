@@ -79,8 +79,10 @@ def test_what_a_fit_leaves_behind():
 def test_limits_leave_a_tree_a_gap_and_a_warning():
     random = np.random.RandomState(0)
     X, y = random.randint(3, size=(300, 10)), random.randint(3, size=300)
-    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0"):
-        model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0") as caught:
+        model = BranchesClassifier(0.001, iteration_limit=50, max_thresholds=5).fit(X, y)
+    remedies = "max_depth, a smaller max_thresholds, a greater regularization or a greater iteration_limit"
+    assert str(caught[0].message).endswith(f"to close the gap, give {remedies}")
     assert model.status_ == "iteration_limit"
     assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
     assert model.gap_ > 0

@@ -337,7 +337,7 @@ def test_many_categories_are_split_one_against_the_rest():
         assert model.score(frame, y) == 1
         children = OptimalTreeClassifier("0.001", one_vs_rest=False).fit(frame, y).tree_.features[0].labels
         assert len(children) == categories
-    with refused("one_vs_rest: 'city' is not accepted", "'auto', True, False or names"):
+    with refused("one_vs_rest: 'city' is not accepted", "'auto', True, False or a list of names"):
         OptimalTreeClassifier(one_vs_rest="city").fit(frame, y)
     with refused("categorical_features: 'city' is not accepted"):
         OptimalTreeClassifier(categorical_features="city").fit(frame, y)
@@ -423,6 +423,38 @@ def test_a_split_into_many_children_warns():
             quiet.fit(names, y)
 
 
+def test_many_columns_of_one_kind_have_one_warning():
+    numbers = pd.DataFrame(np.random.RandomState(0).rand(60, 8)).add_prefix("n")
+    with pytest.warns(UserWarning, match="columns 'n0', 'n1', 'n2', 'n3', 'n4' and 3 more, each: its more") as caught:
+        BranchesClassifier(max_depth=1).fit(numbers, Y[:60])
+    assert len(caught) == 1
+
+
+def test_weights_in_another_order_than_the_rows_are_refused():
+    frame, weights = pd.DataFrame({"a": np.arange(60) % 7, "b": np.arange(60) % 5}), pd.Series(np.arange(1.0, 61))
+    other = weights.sample(frac=1, random_state=0)
+    for model in (OptimalTreeClassifier(max_depth=1), DPDTreeClassifier(), OptimalTreeClassifierCV(cv=2, max_depth=1)):
+        with refused("sample_weight", "sample_weight.loc[X.index]"):
+            model.fit(frame, Y[:60], sample_weight=other)
+    model = OptimalTreeClassifier(max_depth=1)
+    cost = model.fit(frame, Y[:60], sample_weight=weights).cost_
+    for given in (other.loc[frame.index], weights.set_axis(weights.index + 100)):
+        assert model.fit(frame, Y[:60], sample_weight=given).cost_ == cost
+
+
+def test_a_list_of_categorical_columns_names_all():
+    with refused("'colour'", "categorical_features lists all columns of categories"):
+        OptimalTreeClassifier(categorical_features=["flag"]).fit(X.assign(flag=X["number"] > 0.5), Y)
+    with refused("categorical_features: mask of 1 entries"):
+        OptimalTreeClassifier(categorical_features=[True]).fit(X, Y)
+
+
+@pytest.mark.parametrize("parameter", ["one_vs_rest", "categorical_features"])
+def test_a_text_in_place_of_a_list_is_refused_with_the_list(parameter):
+    with refused(f"{parameter}: 'colour'", "['colour'] for one column"):
+        OptimalTreeClassifier(**{parameter: "colour"}).fit(X, Y)
+
+
 def test_a_row_or_a_column_is_no_table():
     for column in (X[:, 0] if isinstance(X, np.ndarray) else X.iloc[:, 0].to_numpy(), [1, 2, 3]):
         with refused("X: ", "of one dimension", "reshape(-1, 1)"):
@@ -466,7 +498,7 @@ def test_what_is_no_table():
 def test_lists_of_numbers_and_texts_keep_their_numbers():
     rows = [[colour, number] for colour, number in zip(X["colour"], X["number"], strict=True)]
     model = OptimalTreeClassifier().fit(rows, X["number"] > 0.5)
-    assert model.export_text().startswith("x1 > 0.")
+    assert model.export_text().startswith("x1 <= 0.")
     assert model.predict([["unseen", 0.1], ["red", 0.9]]).tolist() == [False, True]
     gaps = np.array([[None if number < 0.2 else number, colour] for colour, number in rows], object)
     model = OptimalTreeClassifier().fit(gaps, X["number"] > 0.5)

@@ -289,6 +289,10 @@ def test_a_set_of_one_leaf_has_a_page(tmp_path):
     r = RashomonSet("0.5").fit(table, y)
     assert r.count_ == 1
     r.to_html(tmp_path / "leaf.html")
+    some = np.tile([0, 1], 20)  # a set of one split, whose page has no node but the root
+    one = RashomonSet("0.05", max_depth=2).fit(np.column_stack([some, np.arange(40) % 5 > 2]), some)
+    assert one.count_ == 1
+    one.to_html(tmp_path / "new" / "split.html")
     if CHROMIUM is None:
         return
     with page() as browser:

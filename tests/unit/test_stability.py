@@ -19,6 +19,7 @@ from optree import (
     MurTreeRegressor,
     OptimalPolicyTree,
     OptimalTreeClassifier,
+    OptimalTreeRegressor,
     RashomonSet,
 )
 from optree.stability import interval, leaves, stability
@@ -136,10 +137,47 @@ def test_values_that_are_not_accepted():
         stability(MODEL, TABLE, Y, n_bootstraps=0)
     with refused("confidence", "1.5"):
         stability(MODEL, TABLE, Y, confidence=1.5)
-    for estimator in (OptimalPolicyTree(), DPDTGradientBoostingClassifier()):
-        with refused("estimator", type(estimator).__name__):
-            stability(estimator, TABLE, Y)
+    with refused("estimator", "DPDTGradientBoostingClassifier"):
+        stability(DPDTGradientBoostingClassifier(), TABLE, Y)
     with refused("model", "MurTreeRegressor"):
         leaves(MurTreeRegressor(max_depth=1).fit(TABLE[["flag"]], Y))
     with refused("smoothing", "-1"):
         leaves(clone(MODEL).fit(TABLE, Y), smoothing=-1)
+
+
+def policy_table() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a table with a constant column and an identifier before the columns that decide, and costs of actions."""
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"constant": 1.0, "noise": random.rand(100), "number": [f"r{i}" for i in range(100)]})
+    X["level"] = random.randint(0, 5, 100)
+    return X, pd.DataFrame({"wait": 3.0 * (X["level"] > 2), "treat": 2.0 - (X["noise"] > 0.5)})
+
+
+@pytest.mark.filterwarnings("ignore:column 'number'")
+def test_a_policy_has_a_report_and_leaves_with_costs():
+    X, costs = policy_table()
+    found = stability(OptimalPolicyTree(0.02, warm_start=True), X, costs, n_bootstraps=4)
+    assert found.columns["model"].to_dict() == {"constant": 0, "noise": 0, "number": 0, "level": 1}
+    assert found.columns["used"].tolist() == [0, 0, 0, 1]
+    assert found.plot() is not None
+    table = leaves(found.model)
+    ends, chosen = found.model.apply(X), found.model.predict(X)
+    single = costs.sum().idxmin()
+    for node, leaf in table.iterrows():
+        rows = ends == node
+        assert (leaf["weight"], leaf["prediction"]) == (rows.sum(), chosen[rows][0])
+        for action in costs:
+            assert leaf[f"cost({action})"] == pytest.approx(costs.loc[rows, action].mean())
+        assert leaf["mean_cost"] == leaf[f"cost({leaf['prediction']})"]
+        assert leaf["saved"] == pytest.approx((costs.loc[rows, single] - costs.loc[rows, leaf["prediction"]]).sum())
+    assert (table["weight"] * table["mean_cost"]).sum() == pytest.approx(-100 * found.model.score(X, costs))
+
+
+@pytest.mark.filterwarnings("ignore:column 'number'")
+def test_a_regressor_starts_from_the_tree_of_all_rows():
+    X, _ = policy_table()
+    y = X["level"] + X["noise"]
+    found = stability(OptimalTreeRegressor(0.02, warm_start=True), X, y, n_bootstraps=3, random_state=1)
+    plain = stability(OptimalTreeRegressor(0.02), X, y, n_bootstraps=3, random_state=1)
+    assert [one.cost_ for one in found.models] == pytest.approx([one.cost_ for one in plain.models])
+    assert found.columns["model"].to_dict() == {"constant": 0, "noise": 0, "number": 0, "level": 4}

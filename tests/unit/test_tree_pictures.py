@@ -236,6 +236,21 @@ def test_splits_of_numbers_show_the_rows_of_their_node_and_the_threshold():
     assert sum(isinstance(mark, Stroke) and mark.kind == "mark" for mark in marks) == drawn
 
 
+def test_an_ordered_category_has_a_bar_for_each_category_and_its_names():
+    sizes = ["small", "medium", "large", "huge"]
+    X = pd.DataFrame({"size": pd.Categorical(np.tile(sizes, 15), sizes, ordered=True)})
+    y = np.tile([0, 0, 1, 1], 15)
+    model = OptimalTreeClassifier("0.05").fit(X, y)
+    chart = model._details(X, y)[0].chart
+    assert chart.ends == ("small", "huge")
+    assert [len(bar) for bar in chart.bars] == [1, 1, 1, 1]
+    assert chart.marks == (0.5,)
+    found = texts(picture(model.tree_, model._details(X, y)))
+    assert {"small", "huge", "size <= medium"} <= {*found}
+    few = X[:30].assign(size=X["size"][:30].where(X["size"][:30] != "huge", "large"))
+    assert model._details(few, y[:30])[0].chart.ends == ("small", "large")
+
+
 def test_leaves_of_regression_trees_show_their_values_and_those_of_policies_their_savings():
     random = np.random.RandomState(0)
     X = random.rand(150, 3)
@@ -269,5 +284,10 @@ def test_pictures_are_written_to_files_without_matplotlib(tmp_path, monkeypatch)
     assert "<iframe" in model._repr_mimebundle_()["text/html"]
     assert model.to_svg(tmp_path / "tree.svg") == (tmp_path / "tree.svg").read_text()
     assert model.to_html(tmp_path / "tree.html") == (tmp_path / "tree.html").read_text()
+    for write, name in ((model.to_svg, "svg"), (model.to_html, "html")):
+        write(tmp_path / name / "new" / "tree")
+        assert (tmp_path / name / "new" / "tree").exists()
+        with refused(str(tmp_path), "cannot be written (Is a directory)"):
+            write(tmp_path)
     assert isinstance(picture(model.tree_, {0: Detail(note="a note")}), Picture)
     assert any("a note" in text for text in texts(picture(model.tree_, {0: Detail(note="a note")})))

@@ -70,11 +70,21 @@ function show(path, open, nodes = path.slice(-1)) {
   const counts = nodes.map(i => data.counts[i]).reduce((a, b) => a.map((n, label) => n + b[label]));
   const total = counts.reduce((a, b) => a + b, 0);
   $("rows").textContent = total ? `${data.weighted ? "Weight" : "Training rows"}: ${digits(total)}` : "No training rows";
-  const lines = data.values ? [] : counts.map((n, label) => [n, label]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]);
-  $("counts").replaceChildren(...lines.map(([n, label]) => element("tr", {},
+  const lines = data.costs ? meanCosts(nodes, total) : data.values ? [] : counts.map((n, label) => [label, n])
+    .filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
+    .map(([label, n]) => [label, digits(n), `${(100 * n / total).toFixed(1)} %`]);
+  $("counts").replaceChildren(...lines.map(([label, ...cells]) => element("tr", {},
     element("td", {}, element("span", {className: `swatch c${label % data.colours}`}), data.classes[label]),
-    element("td", {}, digits(n)), element("td", {}, `${(100 * n / total).toFixed(1)} %`))));
+    ...cells.map(text => element("td", {}, text)))));
   document.body.dataset.path = path.join(" ");
+}
+
+// The mean cost of each action among the training rows of some nodes, the cheapest action first.
+function meanCosts(nodes, total) {
+  const weights = nodes.map(i => data.counts[i].reduce((a, b) => a + b, 0) / (total || 1));
+  const mean = data.classes.map((_, action) => nodes.reduce((sum, i, k) => sum + weights[k] * data.costs[i][action], 0));
+  return total ? mean.map((cost, action) => [action, cost]).sort((a, b) => a[1] - b[1])
+    .map(([action, cost]) => [action, `mean cost ${Number(cost.toPrecision(5))}`]) : [];
 }
 
 function showRow() {

@@ -82,6 +82,7 @@ def _data(estimator) -> dict:
         "counts": tree.counts.tolist(),
         "prediction": tree.prediction.tolist(),
         "values": None if tree.values is None else tree.values.tolist(),
+        "costs": None if tree.costs is None else tree.costs.tolist(),
         "classes": tree.classes,
         "legend": [] if tree.values is not None else np.flatnonzero(tree.counts[0]).tolist(),
         "colours": colours.N_COLOURS,

@@ -61,7 +61,7 @@ class Arrays:
         of_term = np.repeat(held, node["terms"][held])
         terms = np.bincount(of_term[exponent <= self.slack[of_term] - fall], minlength=len(node)).astype(float)
         child = self.graph.child
-        factor = np.where(child >= 0, terms[child], 1.0)
+        factor = np.where(child >= 0, terms[np.maximum(child, 0)], 1.0)
         first = np.cumsum(self.sizes) - self.sizes
         return float(np.multiply.reduceat(factor, first)[kept].sum()) / 2 if len(first) else 0.0
 
