@@ -187,7 +187,7 @@ def test_accuracy(results: Results) -> Figure:
     return _against_leaves(results.searches, "accuracy_test", "test accuracy")
 
 
-def _lines(
+def lines(
     results: Results, rows: pd.DataFrame, by: str, x: tuple[str, str], y: tuple[str, str], *size: float
 ) -> Figure:
     """Draw a panel per value of a column, a line per algorithm, and open markers where a limit ended the search.
@@ -223,7 +223,7 @@ def slowdown(results: Results) -> Figure:
     if rows.empty:
         raise NothingToDraw("no runs on encodings with several numbers of thresholds")
     x, y = ("encoded_features", "binary columns"), ("times", "seconds / minimum seconds")
-    return _lines(results, rows, "dataset", x, y, 3.2, 2.8)
+    return lines(results, rows, "dataset", x, y, 3.2, 2.8)
 
 
 @rc_context(panels.STYLE)
@@ -237,4 +237,4 @@ def times(results: Results) -> Figure:
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
     if rows.empty:
         raise NothingToDraw("no runs at several lambdas")
-    return _lines(results, rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))
+    return lines(results, rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))
