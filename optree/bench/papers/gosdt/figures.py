@@ -212,14 +212,18 @@ def lines(
     return figure
 
 
-@rc_context(panels.STYLE)
-def slowdown(results: Results) -> Figure:
-    """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
-    runs = results.searches
+def of_cuts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of Figure 6, with ``times``, seconds as multiples of the algorithm's minimum, and ``ended``."""
     same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
     rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
     minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
-    rows = rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
+    return rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
+
+
+@rc_context(panels.STYLE)
+def slowdown(results: Results) -> Figure:
+    """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
+    rows = of_cuts(results.searches)
     if rows.empty:
         raise NothingToDraw("no runs on encodings with several numbers of thresholds")
     x, y = ("encoded_features", "binary columns"), ("times", "seconds / minimum seconds")
