@@ -148,8 +148,8 @@ def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
     """Raise OptreeError if a claim of the required ``tables`` fails, or if all claims of a required table are SKIPPED.
 
-    The error names the file of the claims, ``where``, and the first three failed claims and the number of all, or the
-    tables without a decision.
+    The error names the file of the claims, ``where``. It has the first three failed claims and the number of all, or
+    the tables without a decision.
     """
     failed = table[table["table"].isin(tables) & table["result"].eq(FAIL)]
     if len(failed):

@@ -1,8 +1,8 @@
 """DL8.5, MurTree and STreeD in the setting of Table 3 of BRANCHES: depth 6 and at most 40 inner nodes.
 
 DL8.5 and MurTree minimise errors; the table prints the regularised objective of their trees. STreeD maximises the
-regularised objective over the trees of depth 6. The engine ``optree`` with the same limits proves STreeD's optimum, so
-that a run of either decides whether STreeD's printed value is the optimum of its own problem.
+regularised objective over the trees of depth 6. The engine ``optree`` with the same limits proves STreeD's optimum. A
+run of either decides whether STreeD's printed value is the optimum of its own problem.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ def _fewest_errors(row: dict, printed: str, run: pd.Series) -> Finding:
         return _finding(printed, value, fit, "")
     if run["status"] != "optimal":
         return _finding(printed, value, "undecided", run["status"])
-    # A tree with the printed objective and these errors or more has at most so many splits.
     right = 1 - Fraction(int(run["errors_train"]), int(run["rows_train"]))
     if Fraction(printed) - verdicts.unit(printed) / 2 > right:
         return _finding(

@@ -28,7 +28,7 @@ ORDER = 10.0**0.5  # "around 10 times" is between 10 / ORDER and 10 * ORDER.
 
 
 def rows(results: Results, runs: pd.DataFrame) -> Iterator[dict]:
-    """Yield the claims about the iterations of GOSDT and of BRANCHES; ``runs`` are those of ``branches``.
+    """Yield the claims about the iterations of GOSDT and of BRANCHES; ``runs`` are the runs of ``branches``.
 
     GOSDT is the authors' program, ``gosdt-cpp``, or our ``gosdt``. Their iterations are different units of work.
     """

@@ -55,7 +55,7 @@ def evaluations(features: int, deepest: int, categories: int = 2) -> int:
 def tighter_evaluations(features: int, deepest: int, categories: int = 2) -> int:
     """Return the upper bound on the branch evaluations of BRANCHES for a kappa (Theorem C.3).
 
-    Up to ``kappa_- = kappa - C + 1`` clauses the terms are those of Theorem 4.4. Beyond it, siblings exclude each
+    Up to ``kappa_- = kappa - C + 1`` clauses the terms are Theorem 4.4's. Beyond it, siblings exclude each
     other, and ``h - kappa_-`` replaces a factor C**2, as printed. The proof argues for the factor ``kappa - h + 1``.
     Both are 1 for C = 2, the only case of the paper's tables.
     """
@@ -96,8 +96,8 @@ def empty_branches(features: int, categories: int) -> int:
     this feature unless two of them ask for 1. No clause asks for 1 in 2**(C - 1) ways, and exactly one does in
     (C - 1) * 2**(C - 2) ways. The sum is (C + 1) * 2**(C - 2), and the features are independent.
 
-    **Used in**: the table of bounds. Theorem B.1 counts more branches from C = 3 on, because two clauses of a feature
-    may both ask for 0: the categories 1 and 2 are both absent if the category is 3.
+    **Used in**: the table of bounds. Theorem B.1 counts more branches from C = 3 on. Two clauses of a feature may both
+    ask for 0: an input of category 3 has neither category 1 nor category 2.
 
     **Worth**: none in a search; the number is a correction of the paper's.
     """
