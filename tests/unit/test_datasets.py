@@ -29,15 +29,14 @@ CP4IM = """
 """
 PAPER += [*(f"cp4im-{name}" for name in CP4IM.split()), "htru-2", "spambase", "fico-binary"]
 MURTREE = """
-    compas-binary htru-2 indiansdiabetes ionosphere statlog-satellite balance-scale bank-conv banknote biodeg
-    car-evaluation default-credit iris magic04 messidor monk1 monk2 monk3 seismic-bumps spambase tic-tac-toe wine
-    winequality-red house-votes-84 new-throid
+    compas-binary indiansdiabetes ionosphere balance-scale bank-conv banknote biodeg car-evaluation iris messidor monk1
+    monk2 monk3 seismic-bumps tic-tac-toe wine winequality-red house-votes-84 new-throid
 """
 REDUCED = """
     appendicitis australian backache cancer car cleve colic corral haberman heart-statlog hepatitis hungarian irish
     mouse mux6 promoters spect
 """
-PAPER += [f"murtree-{name}" for name in (MURTREE + REDUCED).split()]
+PAPER += [f"murtree-{name}" for name in (MURTREE + REDUCED).split() if name != "australian"]
 PAPER += [f"murtree-{name}-reduced" for name in [*REDUCED.split(), "shuttlem"]]
 GOSDT = ["bucketization", "bucketization-bucketized", "fourclass"]
 MORE = [
@@ -55,7 +54,9 @@ NUMBERS = [f"{name}-train" for name in ("avila", "bank", "bean", "bidding", "eeg
 NUMBERS += [f"{name}-train" for name in ("occupancy", "page", "raisin", "rice", "room", "segment", "wilt")]
 BINARY = ["breast-cancer", "hayes-roth", "house-votes-84", "soybean-small", "spect", "tic-tac-toe"]
 PAPER += NUMBERS + [f"{name}-binary" for name in BINARY]
-LARGE = ["kddcup99-tenth", "skin"]  # minutes to read
+LARGE = ["kddcup99-tenth", "skin"]  # long to read
+LARGE += ["murtree-australian", "murtree-default-credit", "murtree-htru-2", "murtree-magic04", "murtree-spambase"]
+LARGE += ["murtree-statlog-satellite"]
 
 
 def sha256(content: bytes) -> str:
