@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from support import ROOT
 from support.refusal import refused
 
 from optree.datasets import Dataset, fetch, load_table, save_table
@@ -26,6 +28,16 @@ CP4IM = """
     tic-tac-toe vehicle vote yeast
 """
 PAPER += [*(f"cp4im-{name}" for name in CP4IM.split()), "htru-2", "spambase", "fico-binary"]
+MURTREE = """
+    compas-binary indiansdiabetes ionosphere balance-scale bank-conv banknote biodeg car-evaluation iris messidor monk1
+    monk2 monk3 seismic-bumps tic-tac-toe wine winequality-red house-votes-84 new-throid
+"""
+REDUCED = """
+    appendicitis australian backache cancer car cleve colic corral haberman heart-statlog hepatitis hungarian irish
+    mouse mux6 promoters spect
+"""
+PAPER += [f"murtree-{name}" for name in (MURTREE + REDUCED).split() if name != "australian"]
+PAPER += [f"murtree-{name}-reduced" for name in [*REDUCED.split(), "shuttlem"]]
 GOSDT = ["bucketization", "bucketization-bucketized", "fourclass"]
 MORE = [
     "compas-binned",
@@ -42,7 +54,9 @@ NUMBERS = [f"{name}-train" for name in ("avila", "bank", "bean", "bidding", "eeg
 NUMBERS += [f"{name}-train" for name in ("occupancy", "page", "raisin", "rice", "room", "segment", "wilt")]
 BINARY = ["breast-cancer", "hayes-roth", "house-votes-84", "soybean-small", "spect", "tic-tac-toe"]
 PAPER += NUMBERS + [f"{name}-binary" for name in BINARY]
-LARGE = ["kddcup99-tenth", "skin"]  # minutes to read
+LARGE = ["kddcup99-tenth", "skin"]  # long to read
+LARGE += ["murtree-australian", "murtree-default-credit", "murtree-htru-2", "murtree-magic04", "murtree-spambase"]
+LARGE += ["murtree-statlog-satellite"]
 
 
 def sha256(content: bytes) -> str:
@@ -92,6 +106,21 @@ def test_every_dataset_of_the_table_is_tested_or_marked_as_not_verified(table):
     unverified = [name for name in table if not table[name].sha256]
     assert sorted(table) == sorted(BUILTIN + PAPER + GOSDT + LARGE + MORE + unverified)
     assert {table[name].source for name in unverified if name != "skin-train"} == {"openml"}
+
+
+def test_the_printed_rows_of_murtree_are_those_of_the_table(table):
+    """All but three datasets of the paper's tables have a row, with the printed shape."""
+    absent = set()
+    for number in range(1, 6):
+        path = ROOT / "resources" / "papers" / "murtree" / f"table_{number}.csv"
+        for row in csv.DictReader(path.read_text().splitlines()):
+            if not row["dataset"]:
+                absent.add(row["row"])
+                continue
+            found = table[row["dataset"]]
+            assert (found.rows, found.classes) == (int(row["n"]), int(row["K"])), row["row"]
+            assert found.features == int(row.get("q", found.features)), row["row"]
+    assert absent == {"letter", "Statlog_shuttle", "shuttleM"}
 
 
 def test_the_suites_of_the_grinsztajn_benchmark_are_complete(table):

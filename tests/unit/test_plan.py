@@ -110,14 +110,14 @@ def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
         plan_runs({**CONFIG, "experiments": [EXPERIMENT]}, ["monks-1"], {"cart": cart})
 
 
-def shipped(name: str) -> dict:
+def shipped(name: str, level: str | None = None) -> dict:
     """Return a configuration of the repository, laid over the default one as Snakemake does."""
-    return merged_configuration(ROOT, name)
+    return merged_configuration(ROOT, name, level)
 
 
-def everything(name: str) -> list:
+def everything(name: str, level: str | None = None) -> list:
     """Return the runs of a configuration of the repository."""
-    return plan_runs(shipped(name), read_table(ROOT / "config" / "datasets.csv"), read_peers(PEERS))
+    return plan_runs(shipped(name, level), read_table(ROOT / "config" / "datasets.csv"), read_peers(PEERS))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
@@ -127,7 +127,8 @@ def test_what_ships_can_be_planned(path):
 
 
 def test_the_default_needs_no_peer():
-    used = {run.solver for name in ("config.yaml", "test.yaml", "branches.yaml") for run in everything(name)}
+    shown = (("config.yaml", None), ("test.yaml", None), ("branches.yaml", "short"))
+    used = {run.solver for study in shown for run in everything(*study)}
     assert used <= {*solvers.names(), *ESTIMATORS} - {PEER}
 
 

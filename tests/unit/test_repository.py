@@ -11,6 +11,7 @@ from support import ROOT
 from support.problems import make
 
 import optree
+from optree.bench.peers.chart import chart
 from optree.solvers.__main__ import table
 
 README = (ROOT / "README.md").read_text()
@@ -46,6 +47,7 @@ def test_the_lock_of_a_peer_pins_what_it_declares():
 def test_the_documentation_has_the_table_of_solvers():
     page = (ROOT / "docs" / "solvers.md").read_text()
     assert table() in page, "python -m optree.solvers docs/solvers.md renews the table"
+    assert chart() in page, "python -m optree.bench.peers.chart docs/solvers.md renews the chart"
 
 
 def test_a_solver_runs_without_an_estimator_as_the_documentation_says():

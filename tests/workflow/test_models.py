@@ -270,6 +270,62 @@ def test_printed_numbers_are_judged(records):
     assert found["verdict"].tolist() == ["reproduced (rounded)", "reproduced"]
 
 
+@pytest.fixture
+def without_notes(monkeypatch):
+    """Make tables without notes on machines, which made-up runs do not have."""
+    monkeypatch.setattr("optree.bench.papers.dpdt.paper._machine", lambda runs: ())
+
+
+def test_dpdt_is_compared_with_the_optimum_and_with_the_printed_operations(without_notes):
+    def runs(*rows):
+        return pd.DataFrame([dict(zip(("dataset", "model", "split", "train", "status", "iterations", "splits"),
+                                      row, strict=True)) for row in rows])  # fmt: skip
+
+    made = runs(
+        ("rice-train", "dpdt-16-16-16", "full", 0.937, "heuristic", 25500, 7),
+        ("rice-train", "optimal", "full", 0.938, "optimal", 1, 7),
+        ("bean-train", "dpdt-16-16-16", "full", 0.853, "heuristic", 25900, 7),
+        ("bean-train", "optimal", "full", 0.871, "optimal", 1, 7),
+        ("room-train", "dpdt-16-16-16", "full", 0.98, "heuristic", 16100, 7),
+        ("room-train", "optimal", "full", 0.992, "optimal", 1, 7),
+    )
+    data = papers.get("dpdt").tables["1"](Results(FOLDER, NO_RUNS, made.reindex(columns=frame([]).columns))).data
+    verdicts = data.set_index(["row", "claim"])["verdict"]
+    assert verdicts["rice", "of the optimum's accuracy, %"] == "reproduced"
+    assert verdicts["bean", "of the optimum's accuracy, %"] == "paper contradicts itself"  # 0.853 / 0.871 < 0.99
+    assert verdicts["room", "of the optimum's accuracy, %"] == "not reproduced"
+    assert verdicts["bean", "Quant-BnB's printed operations, as a multiple"] == "recomputed"
+    assert verdicts["room", "Quant-BnB's printed operations, as a multiple"] == "paper contradicts itself"  # 62 times
+
+
+def searched(dataset: str, trials: int, decides: str = "min_samples_leaf") -> dict:
+    """Return a random search whose scores depend on one hyperparameter, and a little on two others."""
+    names, random = ("min_samples_leaf", "max_depth", "cart_nodes_list", "max_features"), np.random.RandomState(0)
+    drawn = [dict(zip(names, random.randint(1, 9, 4).tolist(), strict=True)) for _ in range(trials)]
+    weight = {name: 1.0 if name == decides else w for name, w in zip(names, (0.2, 0.4, 0.3, 0.0), strict=True)}
+    scored = [{"parameters": one, "test": sum(weight[name] * one[name] for name in names)} for one in drawn]
+    return {"dataset": dataset, "model": "search-dpdt", "trials": [{"parameters": {}, "test": 0.5}, *scored]}
+
+
+@pytest.mark.parametrize(
+    ("sets", "trials", "decides", "verdicts"),
+    [
+        (8, 60, "min_samples_leaf", ["reproduced", "reproduced"]),
+        (8, 60, "max_features", ["not reproduced", "reproduced"]),
+        (7, 60, "min_samples_leaf", ["undecided", "undecided"]),
+        (8, 40, "min_samples_leaf", ["undecided", "undecided"]),
+    ],
+)
+def test_hyperparameters_are_ranked_by_their_importance(sets, trials, decides, verdicts, without_notes):
+    runs = pd.DataFrame([searched(f"d{k}", trials, decides) for k in range(sets)])
+    data = papers.get("dpdt").tables["2"](Results(FOLDER, NO_RUNS, runs.reindex(columns=frame([]).columns))).data
+    ranks = data[data["row"].eq("all") & data["model"].eq("search-dpdt")]
+    assert ranks["measured"].tolist() == [decides, "cart_nodes_list"]
+    assert ranks["verdict"].tolist() == verdicts
+    shares = data[data["model"].eq("search-dpdt") & data["claim"].eq("importance, %") & data["measured"].ne("")]
+    assert shares["measured"].astype(float).sum() == pytest.approx(100, abs=0.5)
+
+
 @pytest.mark.parametrize("name", papers.get("dpdt").figures)
 def test_figures_are_drawn_of_what_is_there(name, records, tmp_path):
     make = papers.get("dpdt").figures[name]

@@ -216,15 +216,16 @@ def test_every_row_of_a_table_has_a_claim_and_every_verdict_a_meaning(table, run
     assert comparison.result.startswith(f"{len(comparison.data)} claims: ")
     file = {"1": "table1.csv", "program": "authors_program.csv"}.get(table, "tables_2_3_5.csv")
     rows = Results(FOLDER, runs).printed(file)
-    printed = [row for row in rows if table != "3" or row["dl85_objective"]]
-    assert comparison.data["row"].nunique() == len(printed)
+    printed = [row for row in rows if table not in ("3", "3-run") or row["dl85_objective"]]
+    if table not in ("bounds", "iterations"):  # Rows of formulas, and rows where both searches end.
+        assert comparison.data["row"].nunique() == len(printed)
 
 
 def test_every_note_belongs_to_a_claim(runs):
     claims = {table: PAPER.tables[table](Results(FOLDER, runs)).data for table in PAPER.tables}
     for note in Results(FOLDER, runs).printed("notes.csv"):
         known = claims[note["table"]]
-        assert note["row"] in set(known["row"])
+        assert note["row"] in {"", *known["row"]}
         assert note["claim"] in set(known["claim"])  # a row has some claims only once it has been run
         assert note["verdict"] in ("", *verdicts.MEANING)
         assert note["explanation"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from support import ROOT
 from support.runs import run
@@ -39,6 +40,14 @@ def test_bucketization_costs_a_row(runs):
     table = PAPER.tables["bucketization"](Results(FOLDER, runs))
     assert table.data["right"].tolist() == [72, 71]
     assert table.shown["accuracy"].tolist() == table.shown["paper"].tolist() == ["93.5%", "92.2%"]
+
+
+def test_dl85_finds_the_accuracies_of_the_theorem_too():
+    names = ("bucketization", "bucketization-bucketized")
+    done = [run(name, "all-thresholds", "0", algorithm="dl85", max_depth=2) for name in names]
+    claims = PAPER.tables["bucketization"](Results(FOLDER, frame(done))).claims
+    assert claims["measured"].tolist() == ["93.5%", "92.2%"]
+    assert set(claims["verdict"]) == {"reproduced (rounded)"}
 
 
 @pytest.mark.parametrize(("answer", "verdicts"), [("optimal", {"reproduced (rounded)"}), ("none", {"undecided"})])
@@ -80,6 +89,53 @@ def test_figures_have_what_was_run_and_cope_with_nothing(runs, name):
     if name != "6":
         axes = draw(Results(FOLDER, runs)).axes
         assert sum(len(ax.lines) + len(ax.patches) + len(ax.texts) for ax in axes) > 0
+
+
+def test_pygosdts_objectives_are_not_above_the_optimum(runs):
+    data = PAPER.tables["branches_2"](Results(FOLDER, runs)).data
+    balance = data[data["row"].eq("balance") & data["algorithm"].eq("pygosdt")]
+    assert set(balance["claim"]) == {"objective, not above the optimum"}
+    assert balance["verdict"].tolist() == ["consistent with the optimum"]
+
+
+def clock(runs, *rows) -> dict[str, str]:
+    """Return the verdicts of claims about seconds, for copies of a record with other facts."""
+    record = runs[runs["algorithm"].eq("gosdt") & runs["penalty"].eq("split")].iloc[[0]]
+    table = pd.concat([record.assign(**row) for row in rows], ignore_index=True)
+    claims = PAPER.tables["times"](Results(FOLDER, table)).claims
+    return dict(zip(claims["claim"], claims["verdict"], strict=True)) if len(claims) else {}
+
+
+@pytest.mark.parametrize(
+    ("problems", "osdt", "status", "verdict"),
+    [
+        (5, 200.0, "optimal", "reproduced"),
+        (5, 20.0, "optimal", "not reproduced"),
+        (5, 20.0, "time_limit", "undecided"),
+        (4, 200.0, "optimal", "undecided"),
+    ],
+)
+def test_gosdt_is_faster_than_osdt_by_orders_of_magnitude(runs, problems, osdt, status, verdict):
+    rows = [{"dataset": f"d{k}", "algorithm": name, "search_seconds": time, "status": done}
+            for k in range(problems)
+            for name, time, done in (("gosdt", 1.0, "optimal"), ("osdt", osdt, status))]  # fmt: skip
+    assert clock(runs, *rows) == {"gosdt: faster than OSDT": verdict}
+
+
+@pytest.mark.parametrize(
+    ("osdt", "status", "verdict"),
+    [(9.0, "optimal", "reproduced"), (2.0, "optimal", "not reproduced"), (2.0, "time_limit", "undecided")],
+)
+def test_gosdt_slows_down_less_with_more_columns(runs, osdt, status, verdict):
+    same = {"dataset": "iris", "lambda": 0.03125, "regularization": "0.03125"}
+    rows = [
+        same | dict(algorithm=name, search_seconds=time, encoding=f"cuts-{n}", encoded_features=n, status=end)
+        for name, n, time, end in (
+            ("gosdt", 5, 1.0, "optimal"), ("gosdt", 10, 3.0, "optimal"), ("osdt", 5, 1.0, "optimal"),
+            ("osdt", 10, osdt, status),
+        )
+    ]  # fmt: skip
+    assert clock(runs, *rows)["iris, 10 columns: gosdt slows down less than osdt"] == verdict
 
 
 def test_bucketized_coordinates_keep_the_order_and_join_one_class():

@@ -146,9 +146,10 @@ def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
-    """Raise OptreeError if a claim of the required ``tables`` fails.
+    """Raise OptreeError if a claim of the required ``tables`` fails, or if all claims of a required table are SKIPPED.
 
-    The error names the file of the claims, ``where``, the first three failed claims and the number of all.
+    The error names the file of the claims, ``where``. It has the first three failed claims and the number of all, or
+    the tables without a decision.
     """
     failed = table[table["table"].isin(tables) & table["result"].eq(FAIL)]
     if len(failed):
@@ -158,3 +159,9 @@ def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
         )
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         raise OptreeError(f"{where}: {len(failed)} required claims fail: {first}{more}")
+    decided = set(table.loc[table["result"].ne(SKIPPED), "table"])
+    if undecided := [name for name in tables if name not in decided]:
+        raise OptreeError(
+            f"{where}: no run decides a claim of the required tables {', '.join(undecided)}; "
+            "give more runs, or required_claims without these tables"
+        )

@@ -1,4 +1,4 @@
-"""BRANCHES, arXiv 2406.02175: Tables 1, 2, 3 and 5, a claim per row.
+"""BRANCHES, arXiv 2406.02175: Tables 1, 2, 3 and 5, its other bounds, and Figures 4 to 8, a claim per row.
 
 Printed numbers and explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges the claims.
 """
@@ -12,7 +12,7 @@ from functools import partial
 import pandas as pd
 
 from optree.bench.papers import verdicts
-from optree.bench.papers.branches import work_bounds
+from optree.bench.papers.branches import bounds, depth_six, sweeps, work_bounds
 from optree.bench.papers.claims import judged
 from optree.bench.papers.printed import by_encoding, claim, fitting
 from optree.bench.papers.spec import Paper, Results
@@ -26,7 +26,12 @@ _TOLERANCES = {
     f"ends within {LIMIT_SECONDS} s": f"{LIMIT_SECONDS} s",
     "iterations, at most": "no more",
     **{f"{name} is not better": "none: exact" for name in _PEERS.values()},
-    **dict.fromkeys(("n", "q", "K"), "none: exact"),
+    **dict.fromkeys(("n", "q", "K", depth_six.WHOLE), "none: exact"),
+    bounds.PROOF: "no more",
+    bounds.TIGHTER: "no more",
+    bounds.ONE_HOT: "none: exact",
+    **dict.fromkeys(map(sweeps.FEWER.format, sweeps.GOSDT), "fewer"),
+    **dict.fromkeys(map(sweeps.TEN.format, sweeps.GOSDT), f"a factor of {sweeps.ORDER:.3g}"),
 }
 
 
@@ -144,6 +149,18 @@ _TABLES = {
     "3": ("Table 3: DL8.5, MurTree and STreeD against the optimum", table_3),
     "5": ("Table 5: the data", table_5),
     "program": ("The authors' program on its own files", program),
+    "3-run": (
+        f"Table 3, run: DL8.5, MurTree and STreeD at depth {depth_six.DEPTH} and {depth_six.NODES} nodes",
+        lambda results: depth_six.rows(results, comparable(results.searches)),
+    ),
+    "iterations": (
+        "Section 5: iterations of GOSDT and of BRANCHES",
+        lambda results: sweeps.rows(results, comparable(results.searches)),
+    ),
+    "bounds": (
+        "Theorems 4.4 and B.1, and Corollary C.4",
+        lambda results: bounds.rows(results, comparable(results.searches)),
+    ),
 }
 
 
@@ -151,7 +168,8 @@ def _compare(table: str, results: Results) -> Table:
     """Return a table of claims, with explanations and provenance."""
     title, make = _TABLES[table]
     rows, subject = list(make(results)), ["row", "lambda", "encoding"]
-    measured = provenance(comparable(results.searches)) if table != "1" else ()
+    measured = provenance(depth_six.runs_of(results.searches) if table == "3-run" else comparable(results.searches))
+    measured = measured if table != "1" else ()
     return judged(f"{PAPER.title}, {title}", subject, rows, _TOLERANCES, measured, results.explanations(table))
 
 
@@ -160,4 +178,11 @@ PAPER = Paper(
     title="BRANCHES (arXiv 2406.02175)",
     tables={name: partial(_compare, name) for name in _TABLES},
     tolerances=_TOLERANCES,
+    figures={
+        "4": bounds.figure_4,
+        "5": sweeps.figure_5,
+        "6": sweeps.figure_6,
+        "7": sweeps.figure_7,
+        "8": sweeps.figure_8,
+    },
 )

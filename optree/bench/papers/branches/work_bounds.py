@@ -1,7 +1,13 @@
-"""Exact upper bounds on the work of BRANCHES and OSDT: the two columns of BRANCHES' Table 1.
+"""Exact upper bounds on the work of BRANCHES and OSDT, and the branches that a one-hot encoding adds.
 
-Sources: A. Chaouki, J. Read, A. Bifet, "Branches", arXiv 2406.02175, 2024, Corollary 4.5 and Remark C.5;
-X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019, Theorem E.2.
+Sources: A. Chaouki, J. Read, A. Bifet, "Branches", arXiv 2406.02175, 2024, Theorems 4.4, B.1 and C.3, Corollaries 4.5
+and C.4, Remark C.5; X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019, Theorem E.2.
+
+| symbol | meaning |
+|---|---|
+| q, C, K | features, categories of every feature, classes |
+| kappa | the most clauses of a branch that BRANCHES expands |
+| S, H | splits and accuracy of the optimal tree; its objective is H - lambda S |
 
 All bounds are integers. Some have more than 400 000 digits, too many for floats and for Python's printing.
 """
@@ -22,18 +28,81 @@ def _positive(regularization) -> Fraction:
     return value
 
 
-def branches_bound(features: int, regularization, categories: int = 2, classes: int = 2) -> int:
-    """Return the upper bound on BRANCHES' branch evaluations (Corollary 4.5).
+def deepest_branch(regularization, objective) -> int:
+    """Return kappa of Theorem 4.4, ``floor((1 - objective) / lambda) - 1``.
+
+    The paper's ``S - 1 + floor((1 - H) / lambda)`` is the same number, as S is an integer. Its second limit, the splits
+    of a whole tree, never counts: it is at least q, and a branch has at most q clauses.
+    """
+    return int((1 - Fraction(objective)) / _positive(regularization)) - 1
+
+
+def expansions(features: int, deepest: int, categories: int = 2) -> int:
+    """Return the number of branches of at most ``deepest`` clauses: the most that BRANCHES expands (Theorem 4.4)."""
+    return sum(categories**h * comb(features, h) for h in range(min(deepest, features) + 1))
+
+
+def evaluations(features: int, deepest: int, categories: int = 2) -> int:
+    """Return the upper bound on the branch evaluations of BRANCHES for a kappa (Theorem 4.4).
 
     ``sum over h = 0 .. kappa of (q - h) * C**(h + 1) * binomial(q, h)``: a branch of h clauses chooses h features and
     a category for each; its expansion evaluates C children for each of the other q - h features.
+    """
+    depths = range(min(deepest, features) + 1)  # Terms beyond q are zero.
+    return sum((features - h) * categories ** (h + 1) * comb(features, h) for h in depths)
+
+
+def tighter_evaluations(features: int, deepest: int, categories: int = 2) -> int:
+    """Return the upper bound on the branch evaluations of BRANCHES for a kappa (Theorem C.3).
+
+    Up to ``kappa_- = kappa - C + 1`` clauses the terms are Theorem 4.4's. Beyond it, siblings exclude each
+    other, and ``h - kappa_-`` replaces a factor C**2, as printed. The proof argues for the factor ``kappa - h + 1``.
+    Both are 1 for C = 2, the only case of the paper's tables.
+    """
+    fewer = deepest - categories + 1
+    beyond = range(max(fewer, -1) + 1, min(deepest, features) + 1)
+    rest = sum((features - h) * (h - fewer) * categories**h * comb(features, h) for h in beyond)
+    return evaluations(features, fewer, categories) + rest
+
+
+def branches_bound(features: int, regularization, categories: int = 2, classes: int = 2) -> int:
+    """Return the upper bound on BRANCHES' branch evaluations (Corollary 4.5): Theorem 4.4 with the worst objective.
+
+    The worst objective of an optimal tree is 1/K, the accuracy of a leaf if all classes have equal weight.
     q = ``features``, C = ``categories`` of every feature, K = ``classes``, lambda = ``regularization``, a decimal.
     """
-    worst_gain = 1 - Fraction(1, classes)  # A majority leaf is right on at least 1/K of its rows.
-    splits = int(worst_gain / _positive(regularization)) - 1
-    inner_nodes = (categories**features - 1) // (categories - 1)
-    deepest = min(splits, inner_nodes, features)  # Terms beyond q are zero.
-    return sum((features - h) * categories ** (h + 1) * comb(features, h) for h in range(deepest + 1))
+    return evaluations(features, deepest_branch(regularization, Fraction(1, classes)), categories)
+
+
+def tighter_branches_bound(features: int, regularization, categories: int = 2, classes: int = 2) -> int:
+    """Return the upper bound on BRANCHES' branch evaluations (Corollary C.4): Theorem C.3 with the worst objective."""
+    return tighter_evaluations(features, deepest_branch(regularization, Fraction(1, classes)), categories)
+
+
+def unnecessary_branches(features: int, categories: int) -> int:
+    """Return Theorem B.1's number of branches without rows: ``3**((C - 1) q) - (2 (C - 1) + 1)**q``.
+
+    These are the branches over the one-hot encoding without the last categories that have two clauses of one feature.
+    """
+    return 3 ** ((categories - 1) * features) - (2 * (categories - 1) + 1) ** features
+
+
+def empty_branches(features: int, categories: int) -> int:
+    """Return the number of branches over the one-hot encoding without the last categories that no input meets.
+
+    **Statement**: the number is ``3**((C - 1) q) - ((C + 1) * 2**(C - 2))**q``.
+
+    **Proof**: each of a feature's C - 1 binary columns is absent, 0 or 1 in a branch. An input meets the clauses of
+    this feature unless two of them ask for 1. No clause asks for 1 in 2**(C - 1) ways, and exactly one does in
+    (C - 1) * 2**(C - 2) ways. The sum is (C + 1) * 2**(C - 2), and the features are independent.
+
+    **Used in**: the table of bounds. Theorem B.1 counts more branches from C = 3 on. Two clauses of a feature may both
+    ask for 0: an input of category 3 has neither category 1 nor category 2.
+
+    **Worth**: none in a search; the number is a correction of the paper's.
+    """
+    met = (categories + 1) * 2 ** (categories - 2) if categories > 1 else 1
+    return 3 ** ((categories - 1) * features) - met**features
 
 
 def osdt_depth(features: int, regularization) -> int:

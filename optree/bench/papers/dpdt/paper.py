@@ -1,4 +1,4 @@
-"""DPDT, KDD 2025: Tables 1, 3, 4, 5 and 6, a claim per printed number.
+"""DPDT, KDD 2025: Tables 1 to 6, a claim per printed number.
 
 Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures are in ``figures.py``.
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.claims import judged
-from optree.bench.papers.dpdt import figures
+from optree.bench.papers.dpdt import figures, importance
 from optree.bench.papers.printed import claim
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import FITS, NOT_RUN, Finding, agreement
@@ -26,7 +26,13 @@ _SAME_WORK = 0.03  # Relative tolerance of a count: the authors' program breaks 
 _MEANS = ("R2, %", "accuracy, %", "accuracy, % (paper: MFOCT)")  # Means over seeds.
 _OTHER_PARTITIONS = 3  # Tolerance in percentage points for means over train/test partitions other than the paper's.
 _POINTS = f"{_OTHER_PARTITIONS} points, or better"
+_SHARE, _FEWER = "of the optimum's accuracy, %", "Quant-BnB's printed operations, as a multiple"
+_ORDERS = 100, 10_000  # "2 to 4 orders of magnitude"
+_FIRST, _THIRD = "the most important hyperparameter", "the third hyperparameter by importance"
 _TOLERANCES = {
+    _SHARE: "at least",
+    _FEWER: "2 to 4 orders of magnitude",
+    **dict.fromkeys((_FIRST, _THIRD), "none: exact"),
     **{"accuracy": "0.001", "accuracy, %": "0.1", "operations": "3 %", "splits": "3 %", "ends": "12 hours"},
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
@@ -73,6 +79,32 @@ def _judge_count(printed: str, value: float) -> Finding:
     fit = agreement(printed, Fraction(value)) or agreement(three, Fraction(value))
     verdict = fit or ("within 3 %" if abs(value / paper - 1) <= _SAME_WORK else "not reproduced")
     return Finding(str(value), f"{100 * (value / paper - 1):+.1f} %", verdict)
+
+
+def _judge_share(printed: str, value: float, paper: Fraction) -> Finding:
+    """Judge whether DPDT reaches a share of the optimum; ``paper`` is the share by the paper's own accuracies."""
+    text = f"{100 * value:.2f}"
+    if value >= float(printed) / 100:
+        return Finding(text, "", "reproduced")
+    if 100 * paper < Fraction(printed):
+        return Finding(text, "", "paper contradicts itself", f"its own accuracies give {100 * float(paper):.2f}")
+    return Finding(text, "", "not reproduced")
+
+
+def _judge_orders(_: str, value: float, paper: float) -> Finding:
+    """Judge a ratio of printed operations to ours; ``paper`` is the ratio by the paper's own numbers."""
+    (low, high), text = _ORDERS, f"{value:.3g}"
+    if low <= value <= high:
+        return Finding(text, "", "recomputed", "Quant-BnB was not run")
+    if not low <= paper <= high:
+        return Finding(text, "", "paper contradicts itself", f"its own operations give {paper:.3g}")
+    return Finding(text, "", "not reproduced", f"its own operations give {paper:.3g}")
+
+
+def _judge_name(printed: str, measured: tuple[str, str]) -> Finding:
+    """Judge the name of a hyperparameter; the second part of the measured value is the reason of doubt."""
+    name, doubt = measured
+    return Finding(name, "", "undecided" if doubt else verdicts.reproduced(name == printed), doubt)
 
 
 def _judge_end(_: str, run: dict) -> Finding:
@@ -130,6 +162,31 @@ def table_1(results: Results) -> Iterator[_Claim]:
         yield row, "optimal", "accuracy", printed["acc_quantbnb"], proven, _judge_accuracy
         best = _trained(runs, row, models["dpdt_full"]).get("train")
         yield row, "Quant-BnB", "optimum, not below DPDT", printed["acc_quantbnb"], best, _judge_optimum
+        share = best / proven if best and proven else None
+        judge = partial(_judge_share, paper=Fraction(printed["acc_dpdt_full"]) / Fraction(printed["acc_quantbnb"]))
+        yield row, models["dpdt_full"], _SHARE, "99", share, judge
+        exact, work = float(printed["ops_quantbnb"]), _trained(runs, row, models["dpdt_full"]).get("iterations")
+        judge = partial(_judge_orders, paper=exact / float(printed["ops_dpdt_full"]))
+        yield row, models["dpdt_full"], _FEWER, "100 to 10,000", exact / work if work else None, judge
+
+
+def table_2(results: Results) -> Iterator[_Claim]:
+    """Yield claims on the importance of hyperparameters in the random searches of Figure 6."""
+    rows, runs = results.printed("table2.csv"), results.models
+    for key in ("dpdt", "cart"):
+        model = f"search-{key}"
+        shares, datasets, trials = importance.importances(runs[runs["model"].eq(model)])
+        few = datasets < importance.FEW_DATASETS or trials < importance.FEW_TRIALS
+        doubt = f"{datasets} datasets, {trials} trials of a search" if few else ""
+        ranked = sorted(shares, key=shares.get, reverse=True)
+        for row in rows:
+            if printed := row[key]:
+                share = shares.get(row["hyperparameter"])
+                yield row["hyperparameter"], model, "importance, %", printed, share and f"{share:.1f}", _show
+        for place, name in ((0, _FIRST), (2, _THIRD)) if key == "dpdt" else ((0, _FIRST),):
+            printed = sorted((row for row in rows if row[key]), key=lambda row: -float(row[key]))[place]
+            found = (ranked[place], doubt) if len(ranked) > place else None
+            yield "all", model, name, printed["hyperparameter"], found, _judge_name
 
 
 def table_3(results: Results) -> Iterator[_Claim]:
@@ -208,6 +265,7 @@ def table_6(results: Results) -> Iterator[_Claim]:
 
 _TABLES = {
     "1": ("Table 1: training accuracy and operations at depth 3", table_1),
+    "2": ("Table 2: importance of hyperparameters", table_2),
     "3": ("Table 3: KDD Cup 99 at depth 10", table_3),
     "4": ("Table 4: against lookahead trees, depth 3", table_4),
     "5": ("Table 5: regression", table_5),
@@ -220,7 +278,7 @@ def _compare(table: str, results: Results) -> Table:
     title, make = _TABLES[table]
     rows = [
         claim({"row": row, "model": model}, name, printed,
-              NOT_RUN if value is None or pd.isna(value) else judge(printed, value))
+              NOT_RUN if value is None or value is pd.NA or value != value else judge(printed, value))
         for row, model, name, printed, value, judge in make(results)
     ]  # fmt: skip
     notes, explanations = _machine(results.models), results.explanations(table)

@@ -187,7 +187,7 @@ def test_accuracy(results: Results) -> Figure:
     return _against_leaves(results.searches, "accuracy_test", "test accuracy")
 
 
-def _lines(
+def lines(
     results: Results, rows: pd.DataFrame, by: str, x: tuple[str, str], y: tuple[str, str], *size: float
 ) -> Figure:
     """Draw a panel per value of a column, a line per algorithm, and open markers where a limit ended the search.
@@ -212,18 +212,22 @@ def _lines(
     return figure
 
 
-@rc_context(panels.STYLE)
-def slowdown(results: Results) -> Figure:
-    """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
-    runs = results.searches
+def of_cuts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of Figure 6, with ``times``, seconds as multiples of the algorithm's minimum, and ``ended``."""
     same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
     rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
     minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
-    rows = rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
+    return rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
+
+
+@rc_context(panels.STYLE)
+def slowdown(results: Results) -> Figure:
+    """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
+    rows = of_cuts(results.searches)
     if rows.empty:
         raise NothingToDraw("no runs on encodings with several numbers of thresholds")
     x, y = ("encoded_features", "binary columns"), ("times", "seconds / minimum seconds")
-    return _lines(results, rows, "dataset", x, y, 3.2, 2.8)
+    return lines(results, rows, "dataset", x, y, 3.2, 2.8)
 
 
 @rc_context(panels.STYLE)
@@ -237,4 +241,4 @@ def times(results: Results) -> Figure:
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
     if rows.empty:
         raise NothingToDraw("no runs at several lambdas")
-    return _lines(results, rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))
+    return lines(results, rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))

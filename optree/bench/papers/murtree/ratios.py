@@ -201,8 +201,8 @@ def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[
 def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio], limit: float, *notes: str) -> Table:
     """Return a row per dataset: the denominators (seconds or counts), then each ratio, printed and measured.
 
-    ``rows`` are the printed numbers, with an empty ``dataset`` if the data is not public. Only the ``runs`` that
-    :func:`comparable` selects count. ``limit`` is the time limit of the paper's searches, in seconds.
+    ``rows`` are the printed numbers, with an empty ``dataset`` if ``datasets.csv`` has no row for the data. Only the
+    ``runs`` that :func:`comparable` selects count. ``limit`` is the time limit of the paper's searches, in seconds.
     """
     runs = comparable(runs)
     by_name = {tuple(run[["dataset", "encoding", "algorithm", "max_depth"]]): run for _, run in runs.iterrows()}
@@ -216,7 +216,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
         f"whole seconds are uncertain by more than a factor of {_ROUGH}; > and < = one of the two searches reached "
         "its limit, or the paper prints less than half a second. Empty under paper = not printed, often because the "
         "difference is not significant; empty under measured = not run, or both reached a limit.",
-        f"Of the paper's {len(rows)} rows, {absent} cannot be run because their data or binarisation is not public; "
+        f"Of the paper's {len(rows)} rows, {absent} cannot be run because their data has no row in datasets.csv; "
         f"{waiting} more were not run.",
         *provenance(runs),
     )

@@ -1,0 +1,121 @@
+"""DL8.5, MurTree and STreeD in the setting of Table 3 of BRANCHES: depth 6 and at most 40 inner nodes.
+
+DL8.5 and MurTree minimise errors; the table prints the regularised objective of their trees. STreeD maximises the
+regularised objective over the trees of depth 6. The engine ``optree`` with the same limits proves STreeD's optimum. A
+run of either decides whether STreeD's printed value is the optimum of its own problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+import pandas as pd
+
+from optree.bench.papers import verdicts
+from optree.bench.papers.printed import by_encoding, claim
+from optree.bench.papers.spec import Results
+from optree.bench.papers.verdicts import NOT_RUN, Finding
+from optree.bench.runs.folds import FULL
+
+DEPTH, NODES = 6, 40
+# Column of the printed objective -> the algorithms that stand for it, with limits on splits or without, if lambda is 0.
+_ERRORS = {"dl85": ("pydl85", "dl85"), "murtree": ("murtree",)}
+_SPARSE = ("pystreed", "optree")
+TITLES = {"dl85": "DL8.5", "murtree": "MurTree", "streed": "STreeD"}
+WHOLE = "STreeD's optimum at depth 6 is the optimum of all trees"
+
+
+def runs_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs at depth 6 on all rows with a penalty per split."""
+    return runs[runs["max_depth"].eq(DEPTH) & runs["split"].eq(FULL) & runs["penalty"].eq("split")]
+
+
+def rows(results: Results, whole: pd.DataFrame) -> Iterator[dict]:
+    """Yield the claims about each printed objective; ``whole`` are the runs of ``branches``, with any depth."""
+    deep = runs_of(results.searches)
+    for row in results.printed("tables_2_3_5.csv"):
+        for key, names in _ERRORS.items():
+            if printed := row[f"{key}_objective"]:
+                for name in names:
+                    found = by_encoding(row | {"lambda": "0"}, deep[deep["algorithm"].eq(name)])
+                    yield from _claims(row, found, f"{TITLES[key]}, run: {name}", printed, _fewest_errors)
+        if printed := row["streed_objective"]:
+            for name in _SPARSE:
+                found = by_encoding(row, deep[deep["algorithm"].eq(name)])
+                yield from _claims(row, found, f"STreeD, run: {name}", printed, _sparse)
+            yield from _whole(row, deep, by_encoding(row, whole))
+
+
+def _claims(row: dict, found: Mapping, name: str, printed: str, judge) -> Iterator[dict]:
+    """Yield a claim about each encoding that was run, or one that is not run; an encoding that agrees decides."""
+    ran = {encoding: judge(row, printed, run) for encoding, run in found.items() if run is not None}
+    fits = [encoding for encoding, finding in ran.items() if finding.verdict in verdicts.FITS]
+    for encoding, finding in (ran or {"": NOT_RUN}).items():
+        if fits and encoding not in fits:
+            text = f"the printed value agrees with {', '.join(fits)}"
+            finding = finding._replace(verdict="other encoding", explanation=text)
+        yield claim({"row": row["row"], "lambda": row["lambda"], "encoding": encoding}, name, printed, finding)
+
+
+def _penalised(row: dict, run: pd.Series) -> Fraction:
+    """Return the objective of a run's tree at the lambda of a row."""
+    return 1 - Fraction(int(run["errors_train"]), int(run["rows_train"])) - Fraction(row["lambda"]) * int(run["splits"])
+
+
+def _finding(printed: str, value: Fraction, verdict: str, why: str) -> Finding:
+    return Finding(f"{float(value):.5f}", f"{float(value - Fraction(printed)):+.5f}", verdict, why)
+
+
+def _fewest_errors(row: dict, printed: str, run: pd.Series) -> Finding:
+    """Judge the printed objective of a tree of fewest errors: trees of equal errors differ in splits."""
+    if pd.isna(run["errors_train"]):
+        return NOT_RUN
+    value = _penalised(row, run)
+    if fit := verdicts.agreement(printed, value):
+        return _finding(printed, value, fit, "")
+    if run["status"] != "optimal":
+        return _finding(printed, value, "undecided", run["status"])
+    right = 1 - Fraction(int(run["errors_train"]), int(run["rows_train"]))
+    if Fraction(printed) - verdicts.unit(printed) / 2 > right:
+        return _finding(
+            printed, value, "not reproduced", "the printed objective is above the best accuracy of this depth"
+        )
+    return _finding(
+        printed, value, "other data", f"{run['errors_train']} errors, proven; trees of equal errors differ in splits"
+    )
+
+
+def _sparse(row: dict, printed: str, run: pd.Series) -> Finding:
+    """Judge the printed objective of STreeD by a proven optimum over the trees of depth 6."""
+    if pd.isna(run["errors_train"]):
+        return NOT_RUN
+    value = _penalised(row, run)
+    if run["status"] != "optimal":
+        return _finding(printed, value, "undecided", run["status"])
+    if fit := verdicts.agreement(printed, value):
+        return _finding(printed, value, fit, "")
+    verdict = "better than printed" if value > Fraction(printed) else "not reproduced"
+    return _finding(printed, value, verdict, "the proven optimum of depth 6")
+
+
+def _whole(row: dict, deep: pd.DataFrame, whole: Mapping) -> Iterator[dict]:
+    """Yield the claim that STreeD's optimum of depth 6 is below the optimum, where the paper prints it so."""
+    paper = "below the optimum, though it ended" if Fraction(row["streed_objective"]) < Fraction(
+        row["branches_objective"]) else "the optimum"  # fmt: skip
+    for encoding, run in whole.items():
+        same = deep[deep["algorithm"].isin(_SPARSE) & deep["status"].eq("optimal")]
+        best = by_encoding(row, same)[encoding]
+        if run is None or best is None or run["status"] != "optimal":
+            continue
+        limited, free = _penalised(row, best), verdicts.objective_value(run)
+        why = (
+            f"the optimum has depth {run['depth']} and {run['splits']} splits; STreeD solves its own problem to the end"
+        )
+        below = limited < free
+        verdict = verdicts.reproduced(below == (paper != "the optimum"))
+        if verdict == "not reproduced":
+            verdict, why = "other data", f"{why}; at the printed digits the values may be equal"
+        head = {"row": row["row"], "lambda": row["lambda"], "encoding": encoding}
+        finding = Finding(f"{float(limited):.5f} of {float(free):.5f}", f"{float(limited - free):+.5f}", verdict, why)
+        yield claim(head, WHOLE, paper, finding)
