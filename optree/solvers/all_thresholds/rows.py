@@ -133,8 +133,8 @@ def even(row: np.ndarray, label: np.ndarray, weight: np.ndarray, counts: np.ndar
     *Statement.* A node has m or more of the rows that count if and only if it has k m or more of the parts.
     *Proof.* The parts of a row are equal in all columns, so a tree sends all k of them to the same node.
     *Used in* :meth:`Rows.of`, with :meth:`Rows.limits`.
-    *Worth.* 30,000 rows of 10 columns of numbers and 3 actions, with 50 rows in a leaf: the best tree of two levels takes
-    4 s and 370 MiB. A coded feature for each threshold takes 30 s and 8.7 GB for a table of this size.
+    *Worth.* 30,000 rows of 10 columns of numbers and 3 actions, with 50 rows in a leaf: the best tree of two levels
+    takes 4 s and 370 MiB. A coded feature for each threshold takes 30 s and 8.7 GB for a table of this size.
 
     row : int64[m], the row of each part; counts : bool[n], the rows that count. A row that does not count belongs to
     the row before it that does.
