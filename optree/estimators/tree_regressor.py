@@ -12,6 +12,7 @@ from optree.arrays import as_float
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.estimators.proving import Provable
 from optree.problem import Problem
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class TreeRegressor(RegressorMixin, TreeEstimator):
+class TreeRegressor(Provable, RegressorMixin, TreeEstimator):
     """The common base of the regressors that fit through the registry; a subclass sets ``_solver``."""
 
     @documented

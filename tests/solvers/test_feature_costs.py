@@ -103,8 +103,7 @@ def test_the_optimum_of_tables_with_missing_values(kind):
                 y + random.randint(0, 2, len(y)),
             )
         elif kind == "actions":
-            model = OptimalPolicyTree(**given, min_samples_leaf=1 + seed % 3)
-            target = random.randint(0, 9, (len(y), 3))
+            model, target = OptimalPolicyTree(**given), random.randint(0, 9, (len(y), 3))
         else:
             own = {"max_thresholds": 2} if kind == "coarse" else {}
             one_vs_rest = bool(seed % 2)
@@ -214,9 +213,9 @@ def test_refusals():
     with refused("prove: feature_costs"):
         model.prove(X, y, "unused")
     assert "feature_costs" not in OptimalTreeClassifierCV().get_params()
-    weights = np.full(20, 2**45)
-    with refused("solver optree: feature_costs are not accepted with weights and costs that sum to 9."):
-        OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"], costs=[[0, 13], [13, 0]]).fit(X, y, weights)
+    weights = 2**45 + np.arange(20)
+    with refused("solver optree: feature_costs are not accepted with weights and costs that sum to 1."):
+        OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"], costs=[[0, 17], [16, 0]]).fit(X, y, weights)
 
 
 def test_no_tree_of_a_measure_that_is_no_sum_has_feature_costs():
