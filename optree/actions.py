@@ -11,7 +11,7 @@ import numpy as np
 
 from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError
-from optree.target import Classes, Target
+from optree.target import Classes, Target, gains
 
 if TYPE_CHECKING:
     from optree.problem import Problem
@@ -108,21 +108,17 @@ class Actions(Target):
         A row becomes a row for each action that gains by it: the weight is the greatest regret less the action's own.
 
         **Statement.** The errors of a tree in the new problem are its regret and ``surplus``.
-        **Proof.** Let g[k] = max regret - regret[k] be the gains of a row, and g[b] the gain of its cheapest action. A
-        prediction a misclassifies all parts of the row but one, of weight sum(g) - g[a] together.
+        **Proof.** Let g[k] be the gains of a row (:func:`optree.target.gains`), and g[b] the gain of its cheapest
+        action. A prediction a misclassifies all parts of the row but one, of weight sum(g) - g[a] together.
         That is (g[b] - g[a]) + (sum(g) - g[b]): the regret of a, and a number that no prediction changes.
         **Used in** :meth:`optree.solvers.base.Solver.solve`, for every solver of classes.
 
-        A row whose actions all cost the same is a part without weight. The first part of a row counts for
-        ``min_samples_leaf``.
+        The first part of a row counts for ``min_samples_leaf``.
         """
-        gain = self.y.max(axis=1, keepdims=True) - self.y
-        part = gain > 0
-        part[:, 0] |= ~part.any(axis=1)
-        row, label = np.nonzero(part)
+        gain = gains(self.y)
+        row, label = np.nonzero(gain)
         gain *= problem.weights[:, None]
         weights = gain[row, label]
-        weights[0] += not weights.any()  # no prediction loses anything: one row stands for all
         surplus = int(gain.sum()) - int(gain.max(axis=1).sum())
         target = Classes(label, self.classes, unit=self.unit, whole=self.whole_loss(problem), surplus=surplus)
         columns = problem.columns if len(row) == len(gain) else problem.columns.take(row)

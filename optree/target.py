@@ -90,14 +90,20 @@ class Weighted(NamedTuple):
     weight: np.ndarray  # int64[m], and its weight
     certain: np.ndarray  # int64[K], the loss of each given class on top, under any prediction; it may be negative
 
-    def keeps_rows(self, y: np.ndarray) -> bool:
-        """Return whether each row of some classes stays one row of positive weight."""
-        return bool((np.bincount(self.given, minlength=len(self.certain))[np.unique(y)] == 1).all())
-
     @property
     def parts_rows(self) -> bool:
         """Return whether the rows of a class become several rows."""
         return len(np.unique(self.given)) < len(self.given)
+
+
+def gains(costs: np.ndarray) -> np.ndarray:
+    """Return the gain by each prediction, the greatest cost less its own, of costs int64[m, K].
+
+    If all predictions cost the same, each gains 1: the row then has a weight, and its leaf is not empty.
+    """
+    gain = costs.max(axis=1, keepdims=True) - costs
+    gain[~gain.any(axis=1)] = 1
+    return gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,15 +168,16 @@ class Classes(Target):
     def as_weights(self) -> Weighted:
         """Return the costs as weights of classes: a row of a class becomes a row for each prediction that it gains by.
 
-        Let ``costs[k]`` have the greatest cost m. A row of class k becomes a row of each class c with ``costs[k, c] <
-        m``, of weight m - ``costs[k, c]``. Predicting c loses the weight of all these rows but one, and m less their
-        sum of weights is certain: together ``costs[k, c]``. If all wrong classes cost the same, one row is left.
+        A row of class k becomes a row of each class c with a gain, whose weight is the gain (:func:`gains`). Predicting
+        c loses the sum of the gains without that of c. This is ``costs[k, c]`` and a number that no prediction changes.
+        If all wrong classes cost the same, one row is left.
         """
         classes = len(self.classes)
         costs = 1 - np.eye(classes, dtype=np.int64) if self.costs is None else self.costs
-        gain = costs.max(axis=1)[:, None] - costs
+        gain = gains(costs)
         given, label = np.nonzero(gain)
-        return Weighted(given, label, gain[given, label], costs.max(axis=1) - gain.sum(axis=1))
+        certain = costs.min(axis=1) + gain.max(axis=1) - gain.sum(axis=1)
+        return Weighted(given, label, gain[given, label], certain)
 
     def predictions(self, leaves: Sequence[int | None]) -> tuple[np.ndarray, None]:
         """Return the classes."""

@@ -9,6 +9,9 @@ tree. A list of other supports can weaken the result. No list can make the resul
 Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first. Rows of
 equal features are a *group*. G_k is the cost of a support if class k is predicted, less the costs that are inevitable.
 M is the sum of the greatest costs of its groups. The *parts* of a split are the supports of its children.
+
+For squared errors a support has three sums instead: its weight, its numbers (weighted differences from their mean), and
+in place of M the errors that its groups save as leaves of their own. `Problem.leaf` has the cost of a leaf.
 """
 
 import csv
@@ -19,11 +22,11 @@ import sys
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from math import inf, lcm
+from math import gcd, inf, lcm
 
 import numpy as np
 
-__version__ = "1.3"
+__version__ = "1.4"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
@@ -87,6 +90,18 @@ def fraction(text, name: str) -> Fraction:
     return Fraction(text)
 
 
+def whole_numbers(texts: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """Return decimals as whole steps above the least one, and the step."""
+    form = r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?"
+    for text in texts:
+        need(re.fullmatch(form, text), f"data: the target {text[:40]!r} is no decimal")
+    exact = [Fraction(text) for text in texts]
+    unit = lcm(*(number.denominator for number in exact))
+    whole = [int((number - min(exact)) * unit) for number in exact]
+    common = gcd(*whole) or 1
+    return np.array([number // common for number in whole], object), Fraction(common, unit)
+
+
 def read_table(path: str) -> dict[str, np.ndarray]:
     """Return the texts of each column of a CSV file, by its name."""
     with open(path, newline="", encoding="utf-8") as file:
@@ -116,8 +131,8 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
 
     The code of a row is its part by the only split, or the number of splits whose first part is without the row.
     """
-    need(type(feature) is list and len(feature) == 4, "features: [column, kind, value, part if missing] is needed")
-    name, kind, value, side = feature
+    need(type(feature) is list and len(feature) in (4, 5), "features: [column, kind, value, part if missing] is needed")
+    name, kind, value, side = feature[:4]
     texts, where = column(table, name), f"feature {str(name)[:40]!r}"
     if kind == "values":
         need(type(value) is list and len(value) > 1 and side is None, f"{where}: not two lists of texts and null")
@@ -185,12 +200,14 @@ class Shape:
 class Problem:
     """The groups of a table, their losses, and their parts by each split.
 
-    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows. ``codes`` has the code of each
-    feature; ``words`` has the groups in each part of each split, as bits.
+    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows; see `leaf` for squared errors.
+    ``codes`` has the code of each feature; ``words`` has the groups in each part of each split, as bits; ``charge`` has
+    the price of each split beyond ``price``.
     """
 
     def __init__(self, head: dict, table: dict):
-        need(is_list(head["classes"], str), "classes: no list of texts")
+        self.squared = head["costs"] == "squared errors"
+        need(is_list(head["classes"], str) and not (self.squared and head["classes"]), "classes: no list of texts")
         ones, name = ["1"] * len(column(table, head["target"])), head["weight"]
         weights = [fraction(text, "data: weight") for text in (ones if name is None else column(table, name))]
         heavy = [i for i, weight in enumerate(weights) if weight]
@@ -200,36 +217,71 @@ class Problem:
         need(len(head["features"]) * len(heavy) <= MOST, "features: too many for the rows")
         missing = set(head["missing"])
         codes, sizes = zip(*(read_feature(feature, table, missing) for feature in head["features"]), strict=True)
-        y = positions([[text] for text in head["classes"]], table[head["target"]], "classes")
+        texts = table[head["target"]]
+        y = texts if self.squared else positions([[text] for text in head["classes"]], texts, "classes")
         self.unit = lcm(*(weight.denominator for weight in weights))
         weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
         need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
-        charge = fraction(head["lambda"], "lambda") * weight.sum()
-        self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
+        self.leaves, shares = head["penalty"] == "leaf", [fraction(head["lambda"], "lambda")]
+        shares += [fraction(one[4], "features: cost") if len(one) > 4 else 0 for one in head["features"]]
         self.levels, self.budget = limit(head, "max_depth", 0, 2**50), limit(head, "max_splits", 0, 1000)
         self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
         codes = np.array(codes).T
-        self.set_groups(codes, losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
+        if self.squared:
+            self.set_numbers(codes, *whole_numbers(y), weight, shares, max([2, *(max(size, default=2) for size in sizes)]))
+        else:
+            prices = [share * weight.sum() for share in shares]
+            self.error = lcm(*(price.denominator for price in map(Fraction, prices)))
+            self.price, *self.charge = (int(price * self.error) for price in prices)
+            self.set_groups(codes, losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
         self.set_splits(sizes)
         data = [codes.tolist(), y.tolist(), list(map(str, weight)), head["costs"]]
         self.digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
     def set_groups(self, codes: np.ndarray, loss: np.ndarray) -> None:
         """Set the groups with the sums of their losses, and the kind of whole numbers that holds all costs."""
-        self.codes, group = np.unique(codes, axis=0, return_inverse=True)
-        sums = np.zeros((len(self.codes), loss.shape[1]), object)
-        np.add.at(sums, group.ravel(), loss)
+        sums, rows = self.grouped(codes, loss)
         least = sums.min(1)
-        sums, rows = sums - least[:, None], np.bincount(group.ravel())
-        exact = int(sums.sum()) * self.error + int(least.sum()) * self.error + self.price * 10**4
+        sums = sums - least[:, None]
+        exact = (int(sums.sum()) + int(least.sum())) * self.error + (self.price + max(self.charge)) * 10**4
         need(exact < 2**58, "data: weights, costs or lambda are too large")
         self.kind, self.none = (np.int32, np.int32(2**30)) if exact < 2**28 else (np.int64, np.int64(2**60))
         sums = np.column_stack([self.error * sums, self.error * sums.max(1), rows])
         self.inevitable, self.sums = int(least.sum()), sums.astype(self.kind)
 
+    def grouped(self, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Set the codes of the groups; return the sums of the values of their rows, and the numbers of rows."""
+        self.codes, group = np.unique(codes, axis=0, return_inverse=True)
+        sums = np.zeros((len(self.codes), values.shape[1]), object)
+        np.add.at(sums, group.ravel(), values)
+        return sums, np.bincount(group.ravel())
+
+    def set_numbers(
+        self, codes: np.ndarray, y: np.ndarray, step: Fraction, weight: np.ndarray, shares: list, most: int
+    ) -> None:
+        """Set the groups for squared errors, which are counted in ``1 / fine`` squared steps, rounded up in a leaf.
+
+        most : parts of a split.
+        """
+        total, self.kind, self.none = weight.sum(), np.int64, np.int64(2**60)
+        y = y - (2 * (weight * y).sum() + total) // (2 * total)
+        sums, rows = self.grouped(codes, np.column_stack([weight, weight * y, weight * y * y]))
+        squares, reach = int(sums[:, 2].sum()), int(np.abs(sums[:, 1]).sum())
+        bits = min(62 - (reach * reach).bit_length(), 52 - squares.bit_length())
+        need(bits >= 0 and total < 2**50, "data: the target has too many digits, or weights are too large")
+        self.fine = 2**bits
+        saved = -(-self.fine * sums[:, 1] ** 2 // sums[:, 0])  # by the groups as leaves, rounded up
+        self.sums = np.column_stack([sums[:, :2], saved, rows]).astype(np.int64)
+        leaf = self.fine * squares - self.fine * int(sums[:, 1].sum()) ** 2 // int(total)
+        self.price, *self.charge = (round(share * leaf) for share in shares)
+        need((self.price + max(self.charge)) * most < 2**58, "lambda: too large")
+        self.error = self.fine / step**2
+        self.inevitable = (self.fine * squares - int(saved.sum())) / self.error
+
     def set_splits(self, sizes: list[list[int]]) -> None:
         """Set the splits of all features, the groups in each part, and the sums that pairs of parts need."""
         n, shape = len(self.codes), Shape(np.array([parts for size in sizes for parts in size], int))
+        self.charge = np.repeat(np.array(self.charge, self.kind), [len(size) for size in sizes])
         need(n * len(shape.of) <= MOST and len(shape.more) < 10**4, "features: too many splits")
         counts, packed = [len(size) for size in sizes], [np.zeros((0, -(-n // 8)), np.uint8)]
         for codes, size in zip(self.codes.T, sizes, strict=True):
@@ -242,12 +294,13 @@ class Problem:
         self.words, self.shape, self.feature = bits.view(np.uint64), shape, np.repeat(np.arange(len(sizes)), counts)
         self.everything = np.packbits(np.arange(bits.shape[1] * 8) < n, bitorder="little").view(np.uint64)
         self.binary = not shape.more
-        self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
-        self.has_rows = self.least > 1 or (self.leaves and not self.binary)  # without, B4 sees to parts without rows
+        self.movable = (self.binary or (not self.leaves and self.least == 1)) and not self.squared  # condition C
+        self.has_rows = self.least > 1 or (self.leaves and not self.binary) or self.squared  # else B4 sees to no rows
         K, is_cut = self.sums.shape[1] - 2, np.repeat(counts, counts) > MANY_CUTS  # counted by sorted rows
-        self.needed = [*range(K)] + [K] * (K > 2) + [K + 1] * self.has_rows  # of two G_k, M is the sum
+        self.needed = [*range(K)] + [K] * (K > 2 or self.squared) + [K + 1] * self.has_rows  # of two G_k, M is the sum
         self.cuts, self.is_cut = np.flatnonzero(is_cut), is_cut[shape.of[shape.n :]]  # splits, and for each later part
-        exact = np.float32 if self.sums.sum(0).max() < 2**24 else np.float64  # exact up to there
+        most = np.abs(self.sums).sum(0).max()
+        exact = np.float32 if most < 2**24 else np.float64 if most < 2**53 else self.kind  # sums are whole numbers
         self.addends = self.sums.astype(self.kind if self.is_cut.all() else exact)
         self.holds = self.members(shape.n + np.flatnonzero(~self.is_cut), np.arange(n)).T.astype(exact)
         features, first, which = np.unique(self.feature[self.cuts], return_index=True, return_inverse=True)
@@ -266,26 +319,33 @@ class Problem:
         """Return the cost of a tree in preorder: the number of a split, or -1 - the class of a leaf."""
         need(is_list(nodes, int), "tree: no list of whole numbers")
         waiting, loss, splits, leaves = [(self.everything, 0)], 0, 0, 0
+        least = -1 if self.squared else 2 - len(self.sums[0])
         for node in nodes:
-            need(waiting and 2 - len(self.sums[0]) <= node < self.shape.n, "tree: a node too many, or unknown")
+            need(waiting and least <= node < self.shape.n, "tree: a node too many, or unknown")
             words, level = waiting.pop()
             if node >= 0:
-                splits += 1
+                splits, loss = splits + 1, loss + int(self.charge[node])
                 need(level < self.levels and splits <= self.budget, "tree: deeper than max_depth, or too many splits")
                 waiting += [(words & part, level + 1) for part in self.words[self.shape.of == node][::-1]]
             elif words.any():
                 sums = self.sums[self.groups(words)].sum(0, np.int64)
                 need(sums[-1] >= self.least or level == 0, "tree: a leaf with fewer rows than min_samples_leaf")
-                loss, leaves = loss + int(sums[-1 - node]), leaves + 1
+                own = self.leaf(sums[:-2], sums[-2]) if self.squared else sums[-1 - node]
+                loss, leaves = loss + int(own), leaves + 1
         need(not waiting, "tree: nodes are missing")
         return loss + self.price * (leaves - 1 if self.leaves else splits)
 
     # Lower bounds of an array of supports. ``G``, int[K, ...], has each G_k; ``M`` and ``rows`` are int[...].
 
+    def leaf(self, G: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Return the cost of leaves: the least G_k, or from weight G[0], numbers G[1] and M the squared errors."""
+        return M - self.fine * G[1] ** 2 // np.maximum(G[0], 1) if self.squared else G.min(0)
+
     def simple(self, G: np.ndarray, M: np.ndarray, d: float, m: float) -> np.ndarray:
         """Return the bounds B1 and B2 of supports."""
-        if d <= 0 or m <= 0:
-            return G.min(0)
+        if d <= 0 or m <= 0 or self.squared:
+            leaf = self.leaf(G, M)
+            return leaf if d <= 0 or m <= 0 else np.minimum(leaf, self.price)
         first, second = np.minimum(G[0], G[1]), np.maximum(G[0], G[1])  # the two least G_k
         for other in G[2:]:
             first, second = np.minimum(first, other), np.minimum(second, np.maximum(first, other))
@@ -293,11 +353,13 @@ class Problem:
         bound = np.minimum(first, self.price + two)
         return bound if (d == 1 or m == 1) and (self.binary or not self.leaves) else np.minimum(bound, 2 * self.price)
 
-    def by_splits(self, low: np.ndarray, M: np.ndarray | None, rows: np.ndarray, shape: Shape) -> np.ndarray:
+    def by_splits(
+        self, low: np.ndarray, M: np.ndarray | None, rows: np.ndarray, shape: Shape, charge: np.ndarray
+    ) -> np.ndarray:
         """Return the bound B3 of each split, or more than every cost if B4 leaves it out.
 
         low : bounds of the parts, [shares, ..., parts], for each number of splits of a part from 0 on; or one for any.
-        M : None to do without B4.
+        M : None to do without B4. charge : of each split, beyond the price.
         """
         n, best = shape.n, low[..., : shape.n]
         for splits, places in [(np.s_[:], np.s_[n : 2 * n]), *shape.more]:
@@ -309,6 +371,7 @@ class Problem:
             held = shape.over(np.add, (rows > 0).astype(self.kind))
             price = self.price * (held - 1) if self.leaves else self.price
             out = (held < 2) | shape.over(np.maximum, (rows > 0) & (rows < self.least))
+        price = price + charge
         if self.movable and M is not None:
             gain = M - low[-1]
             out |= shape.over(np.add, gain) - shape.over(np.maximum, gain) <= price
@@ -318,14 +381,14 @@ class Problem:
         """Return the best lower bound of T(words, d, m) by the rules; ``known`` has the bounds of smaller supports."""
         rows = self.groups(words)
         total = self.sums[rows].sum(0, self.kind)
-        leaf = int(total[:-2].min())
+        leaf = int(self.leaf(total[:-2], total[-2]))
         if d <= 0 or m <= 0:
             return leaf
         node = Node(self, rows, total, d, m)
         near = self.movable and (self.levels < inf or self.is_cut.any())  # B5 pays
         is_listed, done = node.look_up(words, leaf, known), np.zeros(len(node.live), bool)
         while True:
-            value = self.by_splits(node.low, *node.sums[-2:], node.shape)
+            value = self.by_splits(node.low, *node.sums[-2:], node.shape, node.charge)
             is_open = (value < min(leaf, value[done].min(initial=self.none))) & ~done
             todo = np.flatnonzero(is_listed & ~done & near & (value.min(initial=leaf) < leaf))
             if not len(todo):  # B5 has spread the bounds of listed parts
@@ -355,6 +418,7 @@ class Node:
         is_live = self.shape.over(np.maximum, (self.sums[-1] > 0) & (self.sums[-1] < total[-1]))  # not all in one part
         is_live[problem.cuts] &= np.diff(self.at, prepend=-2) != 0  # of cuts with the same rows below, the first
         self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[self.shape.of])
+        self.charge = problem.charge[self.live]
         later = is_live[self.shape.of[self.shape.n :]]
         self.X, self.at, self.is_cut = self.X[:, later[~self.is_cut]], self.at[later[self.is_cut]], self.is_cut[later]
         self.sums, self.shape = self.sums[:, self.parts], Shape(self.shape.size[self.live])
@@ -372,7 +436,8 @@ class Node:
     def look_up(self, words: np.ndarray, leaf: int, known: dict) -> np.ndarray:
         """Raise the bounds of parts that are listed, and return the mask of the splits with such a part."""
         # With one level, B3 of a part is its least cost.
-        is_wanted = (self.problem.by_splits(self.low, *self.sums[-2:], self.shape) < leaf) & (self.d > 2)
+        value = self.problem.by_splits(self.low, *self.sums[-2:], self.shape, self.charge)
+        is_wanted = (value < leaf) & (self.d > 2)
         is_listed, wanted = np.zeros(len(self.live), bool), np.flatnonzero(is_wanted[self.shape.of])
         for part, key in zip(wanted, words & self.problem.words[self.parts[wanted]], strict=True):
             for levels, most, bound in known.get(key.tobytes(), ()):
@@ -390,12 +455,13 @@ class Node:
         weights = problem.members(self.parts[later], self.rows) * problem.addends[self.rows].T[needed, None]
         pairs = self.shape.fill(self.count(weights), self.sums[np.ix_(needed, later)])
         pairs = chosen.fill(pairs, self.sums[needed], axis=-2)  # of each chosen part, and each part
-        M, rows = pairs[0] + pairs[1] if K == 2 else pairs[K], pairs[-1]
+        M, rows = pairs[K] if K in needed else pairs[0] + pairs[1], pairs[-1]
         for i, share in enumerate(self.shares):
             if share > 0 and self.d > 1:
                 simple = problem.simple(pairs[:K], M, self.d - 2, share - 1)[None]
-                below = problem.by_splits(simple, M if self.d > 2 else None, rows, self.shape).min(-1)
-                self.low[i, at] = np.maximum(self.low[i, at], np.minimum(self.sums[:K, at].min(0), below))
+                below = problem.by_splits(simple, M if self.d > 2 else None, rows, self.shape, self.charge).min(-1)
+                leaf = problem.leaf(self.sums[:K, at], self.sums[K, at])
+                self.low[i, at] = np.maximum(self.low[i, at], np.minimum(leaf, below))
         if near:
             within = M if problem.least == 1 else np.where(rows == self.sums[-1], M, -problem.none)  # P is within Q
             for low in self.low:
@@ -447,7 +513,8 @@ def check(head: dict, numbers: list[int], table: dict) -> str:
     said = [f"{f'within {float(gap):.6g}' if gap else 'optimal'}: cost {rows[0]}"]
     said += [f"lambda {head['lambda']} per {head['penalty']}"]
     said += [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
-    said += ["losses by class"] * (head["costs"] is not None)
+    said += ["costs of features"] * bool(problem.charge.any())
+    said += ["squared errors" if problem.squared else "losses by class"] * (head["costs"] is not None)
     return ", ".join([*said, f"{head['supports']} supports", f"data {problem.digest[:16]}"])
 
 

@@ -39,8 +39,7 @@ class OptimalPolicyTree(MultiwayTrees):
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
     min_samples_leaf : int or float, default=1
-        The minimum number of rows in a leaf; between 0 and 1 a share of the rows, rounded up. With more than one row
-        the search reads a coded feature for each threshold.
+        The minimum number of rows in a leaf; between 0 and 1 a share of the rows, rounded up.
     max_thresholds : int or None, default=None
         {max_thresholds}
     iteration_limit : int or None, default=None

@@ -1,4 +1,4 @@
-"""Proofs of fitted classifiers, which the program ``optree-verify`` checks."""
+"""Proofs of fitted trees, which the program ``optree-verify`` checks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from optree.arrays import as_float
 from optree.budget import Budget
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
@@ -23,7 +24,7 @@ _COPIES = 2  # of the codes, a byte each, while a proof is searched
 
 
 class Provable:
-    """A classifier whose tree can be proven."""
+    """An estimator whose tree can be proven."""
 
     def prove(self, X, y, path, sample_weight=None, *, data=None, time_limit: float | None = None) -> Written:
         """Write a proof that no tree costs less than :attr:`lower_bound_`, and the table that the proof is about.
@@ -64,25 +65,28 @@ class Provable:
             raise OptreeError(
                 f"prove: the objective {objective.measure.name} has no proofs; accuracy has, with any costs"
             )
-        for name in ("feature_costs", "monotonic_cst"):
-            if getattr(self, name, None) is not None:
-                raise OptreeError(f"prove: {name} has no proofs; give None")
+        if getattr(self, "monotonic_cst", None) is not None:
+            raise OptreeError("prove: monotonic_cst has no proofs; give None")
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
-        columns, objective = problem.columns, objective.of_rows(problem)
+        if problem.target.kind == "actions":
+            raise OptreeError("prove: criterion = 'absolute_error' has no proofs; 'squared_error' has")
+        columns, objective = problem.columns, self._charged(objective, problem).of_rows(problem)
         splits, remedy = columns.encoder.n_features_, "max_thresholds to the estimator, or fewer rows or columns"
         check_fits(len(problem.y), f"{splits} candidate splits", _COPIES * splits, self.memory_limit, remedy)
         texts = Texts(columns.X, columns.encoder, base._has_all_thresholds)
         own = TableColumns(columns.X, lambda: self.encoder_)
         scale = objective.scale(problem)
         tree = self.tree_.refit(problem.over(own))
-        cost = scale.in_rows(objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))) * unit
-        if cost != self.cost_:
+        whole = objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))
+        cost = scale.in_rows(whole) * unit
+        if cost != self.cost_ and as_float(cost) != self.cost_:
             raise OptreeError(
                 f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows"
             )
         bound = None if self.lower_bound_ is None else int(self.lower_bound_ / unit * scale.row)
-
+        if self.lower_bound_ == self.cost_:
+            bound = whole
         data = path.with_suffix(".csv") if data is None else Path(data)
         return write_proof(
             path,

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from optree.arrays import as_float
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.estimators.proving import Provable
 from optree.problem import Problem
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class TreeRegressor(RegressorMixin, TreeEstimator):
+class TreeRegressor(Provable, RegressorMixin, TreeEstimator):
     """The common base of the regressors that fit through the registry; a subclass sets ``_solver``."""
 
     @documented

@@ -1,7 +1,8 @@
 """The verifier's bounds B1 to B5, as kernels: ``verify/README.md`` states and proves them.
 
 A bound here is never above the verifier's for the same list of supports. ``sums`` of many supports is int64[K + 2,
-width]: the loss for each predicted class, the greatest loss M, the number of rows.
+width]: the loss for each predicted class, the greatest loss M, the number of rows. For squared errors K is 2, and the
+sums are the weight, the numbers, the errors that the groups save as leaves of their own, and the number of rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.shared_counts import count_listed
 from optree.solvers.kernels.simd import fill, lanes, load, store
+
+
+@inner_function
+def squared_cost(weight, total, saved, rules):
+    """Return the squared errors of a leaf, from its sums."""
+    return saved - rules.fine * total * total // max(weight, np.int64(1))
 
 
 @inner_function
@@ -106,6 +113,8 @@ def sweep(table, stack, part, rules):
     """
     K, least, two = rules.classes, INFINITE, rules.classes == 2
     most, rows, below, held = stack.pairs[K], stack.pairs[K + 1], stack.sorted_below, stack.sorted_held
+    if rules.fine:
+        two = False
     n, total = stack.sorted_count[0], np.zeros(K + 2, np.int64)
     for i in range(n):
         bit = stack.sorted_bit[i]
@@ -126,11 +135,15 @@ def sweep(table, stack, part, rules):
                     rows[low], rows[low + 1] = below[K + 1, i], total[K + 1] - below[K + 1, i]
                     if min(rows[low], rows[low + 1]) < rules.least:
                         continue
-                a, b = min(below[0, i], below[1, i]), min(total[0] - below[0, i], total[1] - below[1, i])
-                for k in range(2, K):
-                    a, b = min(a, below[k, i]), min(b, total[k] - below[k, i])
-                least = min(least, a + b)
-    return INFINITE if least == INFINITE else rules.price + rules.error * least
+                if rules.fine:
+                    a = squared_cost(below[0, i], below[1, i], below[2, i], rules)
+                    b = squared_cost(total[0] - below[0, i], total[1] - below[1, i], total[2] - below[2, i], rules)
+                else:
+                    a, b = min(below[0, i], below[1, i]), min(total[0] - below[0, i], total[1] - below[1, i])
+                    for k in range(2, K):
+                        a, b = min(a, below[k, i]), min(b, total[k] - below[k, i])
+                least = min(least, rules.error * (a + b) + table.charge[low >> 1])
+    return INFINITE if least == INFINITE else rules.price + least
 
 
 @inner_function
@@ -146,6 +159,14 @@ def add_up(values, order, n, below):
 def leaf_of(table, mask, stop, rules):
     """Return the cost of the listed groups as one leaf."""
     least = INFINITE
+    if rules.fine:
+        weight = total = saved = np.int64(0)
+        for b in range(len(table.sums)):
+            for at in range(stop[b], stop[b + 1]):
+                weight += table.sums[b, 0] * count_bits(mask[at])
+                total += table.sums[b, 1] * count_bits(mask[at])
+                saved += table.sums[b, 2] * count_bits(mask[at])
+        return squared_cost(weight, total, saved, rules)
     for k in range(rules.classes):
         loss = np.int64(0)
         for b in range(len(table.sums)):
@@ -164,6 +185,11 @@ def bound_parts(sums, levels, splits, rules, low, second):
     """
     width, error, price = len(low), rules.error, rules.price
     a, b = sums[0], sums[1]
+    if rules.fine:
+        most = INFINITE if levels == 0 or splits == 0 else price
+        for c in range(width):
+            low[c] = min(squared_cost(a[c], b[c], sums[2, c], rules), most)
+        return
     for c in range(width):
         low[c] = min(a[c], b[c])
     for c in range(width):
@@ -200,7 +226,7 @@ def split_price(table, sums, low, split, rules):
         saved = rules.error * sums[rules.classes, part] - low[part]
         gain += saved
         most = max(most, saved)
-    price = rules.price * (held - 1) if rules.per_leaf else np.int64(rules.price)
+    price = (rules.price * (held - 1) if rules.per_leaf else np.int64(rules.price)) + table.charge[split]
     if held < 2 or small or (rules.movable and gain - most <= price):
         return INFINITE
     return price

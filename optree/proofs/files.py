@@ -10,21 +10,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 
 from optree.budget import Clock
 from optree.errors import OptreeError
+from optree.encoding.cells import number_text
 from optree.files import write_whole
-from optree.objective import Objective
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.proofs.features import Texts
 from optree.proofs.search import Proof
-from optree.proofs.table import Rows, read_rows
+from optree.proofs.table import ProofFeature, Rows, read_rows, tree_cost
 from optree.tree import LEAF, Tree
 
 _MAGIC = b"optree-proof 1 "
+_SQUARED = "squared errors"
+_ROUNDED = 8  # units of cost for each node of a tree: more than the rounding of squared errors can make
 
 
 class WrongBoundError(OptreeError):
@@ -62,14 +66,17 @@ class Written:
 def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> list[int]:
     """Return a tree in preorder, for a proof: the number of each split, and -1 - the class of each leaf.
 
-    codes : returns the code of each row for a feature of the tree. A split is found by its parts of the rows.
+    codes : returns the code of each row for a feature of the tree. A split is found by its parts of the rows: the
+    cheapest split with these parts.
     """
     place, order, first = {}, {}, 0
     for feature in rows.features:
         for cut in range(int(feature.codes.max()) if not feature.parts else 1):
             own = feature.codes if feature.parts else (feature.codes > cut).astype(np.int64)
             canonical, held = _canonical(own)
-            place.setdefault(canonical.tobytes(), (first, held, feature.parts or 2))
+            known = place.setdefault(canonical.tobytes(), (first, held, feature.parts or 2))
+            if rows.table.charge[first] < rows.table.charge[known[0]]:
+                place[canonical.tobytes()] = first, held, feature.parts or 2
             first += 1
     for feature in tree.used_features:
         canonical, held = _canonical(codes(feature))
@@ -87,7 +94,7 @@ def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> lis
         if node == LEAF:  # a part without rows
             out.append(-1)
         elif tree.feature[node] == LEAF:
-            out.append(-1 - int(tree.prediction[node]))
+            out.append(-1 - (int(tree.prediction[node]) if tree.values is None else 0))
         else:
             split, code_of, size = order[int(tree.feature[node])]
             children = tree.children(node)
@@ -121,6 +128,20 @@ def _unused(name: str, columns: dict) -> str:
     while name in columns:
         name += "_"
     return name
+
+
+def _share(share: Fraction, price: int, problem: Problem, scale: Scale) -> Fraction:
+    """Return the share of all rows that a price is; of values, whose prices are rounded by the verifier, the user's."""
+    return share if problem.target.kind == "values" else Fraction(price, scale.error) / problem.total_weight
+
+
+def _statement(feature: ProofFeature, objective: Objective, problem: Problem, scale: Scale) -> list:
+    """Return a feature as the header states it, with the cost of its splits if it has one."""
+    costs, charges = dict(objective.feature_costs), dict(scale.charges)
+    name = feature.statement[0]
+    if name not in costs:
+        return feature.statement
+    return [*feature.statement, str(_share(costs[name], charges[name], problem, scale))]
 
 
 def write_proof(
@@ -164,36 +185,49 @@ def write_proof(
     """
     start = time.perf_counter()
     rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
-    cost = objective.cost(tree, scale, problem.target.training_loss(tree, problem))
+    nodes = splits_of(rows, tree, tree_codes)
+    cost, row, spare, squared = tree_cost(rows, nodes), Fraction(rows.row), 0, rows.rules.fine > 0
+    columns, costs = dict(texts.columns), None if problem.costs is None else problem.costs.tolist()
+    if squared:
+        grid, costs = problem.target.grid(problem), _SQUARED
+        spare = _ROUNDED * tree.n_nodes * max(1, ceil(row / scale.row))
+        if lower_bound is not None:
+            own = objective.cost(tree, scale, problem.target.training_loss(tree, problem))
+            lower_bound = cost - ceil(max(0, own - lower_bound) / Fraction(scale.row) * row)
+        row *= 1 if grid.exact else Fraction(str(grid.step)) ** 2
     body, supports = b"", 0
     if lower_bound is not None:
         target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
         found, _ = proof.search(target)
-        if found < target:
+        if found + spare < target:
             text = f"proof: the lower bound is {target - found} above the least cost; please report this"
             raise WrongBoundError(text)
+        target = min(found, target)
+        lower_bound = target + rows.inevitable + rows.charge
         body, supports = proof.list_supports(target)
-    gap = Fraction(cost - (lower_bound or 0), scale.error) * unit
-    columns = dict(texts.columns)
-    target_name = _unused("class", columns)
-    columns[target_name] = [problem.classes[k] for k in problem.y.tolist()]
+    gap = (cost - (lower_bound or 0)) / row * unit
+    target_name = _unused("target" if squared else "class", columns)
+    if squared:
+        columns[target_name] = [number_text(y) for y in problem.y.tolist()] if grid.exact else grid.whole.astype(str)
+    else:
+        columns[target_name] = [problem.classes[k] for k in problem.y.tolist()]
     weight_name = None
     if (problem.weights != 1).any() or unit != 1:
         weight_name = _unused("weight", columns)
         columns[weight_name] = [str(weight * unit) for weight in problem.weights.tolist()]
     head = {
-        "features": [feature.statement for feature in texts.features],
+        "features": [_statement(feature, objective, problem, scale) for feature in texts.features],
         "missing": texts.missing,
         "target": target_name,
-        "classes": list(problem.classes),
-        "costs": None if problem.costs is None else problem.costs.tolist(),
+        "classes": [] if squared else list(problem.classes),
+        "costs": costs,
         "weight": weight_name,
-        "lambda": str(Fraction(scale.penalty, scale.error) / problem.total_weight),
+        "lambda": str(_share(objective.regularization, scale.penalty, problem, scale)),
         "penalty": objective.penalty,
         "max_depth": objective.max_depth,
         "max_splits": objective.max_splits,
         "min_samples_leaf": objective.min_samples_leaf if objective.min_samples_leaf > 1 else None,
-        "tree": splits_of(rows, tree, tree_codes),
+        "tree": nodes,
         "claim": "optimal" if gap == 0 else str(gap),
         "supports": supports,
     }

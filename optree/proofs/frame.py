@@ -17,6 +17,7 @@ from optree.proofs.bounds import (
     sort_support,
     split_price,
     spread,
+    squared_cost,
     sweep,
     value_of,
 )
@@ -219,6 +220,8 @@ def bound_by_pairs(table, stack, d, split, rules):
 @inner_function
 def part_leaf(stack, d, part, rules):
     """Return the cost of a part as one leaf."""
+    if rules.fine:
+        return squared_cost(stack.sums[d, 0, part], stack.sums[d, 1, part], stack.sums[d, 2, part], rules)
     least = stack.sums[d, 0, part]
     for k in range(1, rules.classes):
         least = min(least, stack.sums[d, k, part])

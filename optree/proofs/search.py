@@ -14,7 +14,7 @@ from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.proofs import depth_first, listing
 from optree.proofs.frame import FRAME, SUPPORT, Stack
-from optree.proofs.table import Rows
+from optree.proofs.table import Rows, leaf_cost
 from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.codes import ASKS, NO_DEPTH, NO_LIMIT
@@ -83,9 +83,7 @@ class Proof:
 
     def _leaf(self) -> int:
         """Return the cost of all rows as one leaf."""
-        table = self.rows.table
-        groups = np.add.reduceat(np.bitwise_count(table.rows[-1]), table.stop[:-1], dtype=np.int64)
-        return int((groups @ table.sums)[: self.rows.rules.classes].min()) * self.rows.rules.error
+        return leaf_cost(self.rows.table.total(self.rows.table.rows[-1]), self.rows.rules)
 
     @property
     def visits(self) -> int:

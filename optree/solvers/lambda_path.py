@@ -132,7 +132,8 @@ class _NumbersSearch:
         def starts() -> Iterator[tuple[object, int]]:
             if not self._has_started:
                 self._has_started = True
-                found = heuristic_lines(self.rows, self.task.objective, self._least, self.task.clock)
+                limits = self.rows.limits(self.task.objective)
+                found = heuristic_lines(self.rows, limits, self._least, self.task.clock)
                 self.known += [Line(loss, paid + self.per_leaf, read) for loss, paid, read in found]
                 raise Learned
             return iter(())
@@ -143,7 +144,7 @@ class _NumbersSearch:
         clock, cost = self.task.clock.start(self._iterations), cost_of(incumbent)
         limit = clock.budget.iterations
         clock.budget = replace(clock.budget, iterations=end if limit is None else min(limit, end))
-        search = new_search(self._route, self.rows, scale, objective, clock, may_leave=True)
+        search = new_search(self._route, self.rows, scale, self.rows.limits(objective), clock, may_leave=True)
         search.starts = starts
         search.offer(incumbent.read(), cost)
         search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))

@@ -70,10 +70,11 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
 
 def _route_of_charges(task: Task) -> Route:
     """Return the search for columns whose splits have costs of their own; raise OptreeError without one."""
-    if task.problem.target.kind != "values" and not _has_weights(task):
+    weight, most = _weight_of_costs(task)
+    if weight >= most:
         raise OptreeError(
-            "solver optree: feature_costs are not accepted with min_samples_leaf > 1 and costs that part rows; leave "
-            "one of them out"
+            f"solver optree: feature_costs are not accepted with weights and costs that sum to {weight:.3g}; give a "
+            f"sum below {most:.3g}"
         )
     return Route(SPARSE_THRESHOLDS, "splits of some columns have costs of their own")
 
@@ -148,18 +149,14 @@ def is_for_limited_depth(objective: Objective, multiway: bool, cost: int, penalt
     return cost > penalty << depth
 
 
-def _has_weights(task: Task) -> bool:
-    """Return whether weights can take the place of costs.
-
-    Their sum must be exact as a float and as a cost. A row that becomes several rows, or none, would count wrongly for
-    a leaf's minimum.
-    """
-    problem = task.problem
+def _weight_of_costs(task: Task) -> tuple[float, float]:
+    """Return the sum of the weights that take the place of costs, and a number above each sum that is exact."""
+    problem, most = task.problem, min(_MOST_WEIGHT, _MOST_COST / task.scale.error)
+    if problem.target.kind == "values":
+        return 0.0, most
     weighted = problem.target.as_weights()
-    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows(problem.y)):
-        return False
-    total = float(np.bincount(problem.y, problem.weights, len(problem.classes))[weighted.given] @ weighted.weight)
-    return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST
+    by_class = np.bincount(problem.y, problem.weights, len(problem.classes))
+    return float(by_class[weighted.given] @ weighted.weight), most
 
 
 def _most_thresholds(X: np.ndarray, check: Callable[[], None] = lambda: None) -> int:
@@ -177,7 +174,8 @@ def _most_thresholds(X: np.ndarray, check: Callable[[], None] = lambda: None) ->
 def _route_of_numbers(task: Task) -> Route | None:
     """Return the route to a search over all thresholds; None if a search over coded features is faster."""
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
-    if task.upper_bound or not _has_weights(task):
+    weight, most = _weight_of_costs(task)
+    if task.upper_bound or weight >= most:
         return None
     parts = problem.target.parts_rows
     if not any(search_of(objective, multiway, parts) for multiway in (False, True)):

@@ -49,8 +49,9 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
     columns, has_numbers = problem.columns, problem.columns.has_numbers and not whole
     width = columns.take(np.arange(1)).as_numbers().X.shape[1] if has_numbers else len(problem.n_parts)
     count = min(_ROWS, max(1000, _CELLS // width))
-    kept = np.flatnonzero(problem.weights)
-    part = problem.take(kept[:: max(1, len(kept) // count)])
+    kept = np.flatnonzero(problem.counts | (problem.weights > 0))
+    number = problem.counts[kept].cumsum() - 1  # the parts of a row stay together
+    part = problem.take(kept[number % max(1, len(kept) // count) == 0])
     if has_numbers:
         rows = (ValueRows if has_values else Rows).of(part, objective.min_samples_leaf, lambda: None)
     else:
@@ -58,7 +59,7 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
         rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
     scale = objective.scale(part)
     rows = rows.charged(scale, part.columns)
-    _, found, _ = next(carts(rows, objective, scale, Budget().start()), (None, None, None))
+    _, found, _ = next(carts(rows, rows.limits(objective), scale, Budget().start()), (None, None, None))
     if found is None:
         return None
     if has_numbers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -61,7 +60,7 @@ def test_the_optimum_over_coded_features(part):
         problem = (harder_problem if seed % 2 else random_problem)(5 * seed + part)
         objective = random_objective(random, random_costs(random, [f.name for f in problem.features]))
         if part == 4:
-            problem, objective = with_costs(problem, seed), replace(objective, min_samples_leaf=1)
+            problem = with_costs(problem, seed)
         check("optree", problem, objective)
 
 
@@ -214,8 +213,9 @@ def test_refusals():
     with refused("prove: feature_costs"):
         model.prove(X, y, "unused")
     assert "feature_costs" not in OptimalTreeClassifierCV().get_params()
-    costs = OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"], costs=[[0, 1], [2, 0]], min_samples_leaf=2)
-    costs.fit(X, y)  # weights take the place of costs that part no row
+    weights = 2**45 + np.arange(20)
+    with refused("solver optree: feature_costs are not accepted with weights and costs that sum to 1."):
+        OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"], costs=[[0, 17], [16, 0]]).fit(X, y, weights)
 
 
 def test_no_tree_of_a_measure_that_is_no_sum_has_feature_costs():

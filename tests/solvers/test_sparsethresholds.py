@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from support.modes import compiled_only, seeds
 
 from optree import OptimalTreeClassifier, solvers
+from optree.actions import Actions
 from optree.budget import Budget
 from optree.columns import Feature
 from optree.encoding.encoder import EncodingSpec
@@ -42,13 +43,21 @@ def random_table(random):
     return X, random.rand(p) < random.choice([0, 0.6]), y, classes, weights
 
 
-def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, splits, least, charge=None):
-    """Return the lowest cost of a tree, by brute force over all trees; ``splits`` is their limit, or None."""
+def losses(y, classes, weights):
+    """Return the loss of each row for each predicted class, int64[n, K]."""
+    return weights[:, None] * (y[:, None] != np.arange(classes))
+
+
+def lowest_cost(X, is_multiway, loss, scale, per_leaf, levels, splits, least, charge=None):
+    """Return the lowest cost of a tree, by brute force over all trees; ``splits`` is their limit, or None.
+
+    loss : int64[n, K], of each row for each prediction.
+    """
     charge = np.zeros(X.shape[1], int) if charge is None else charge
 
     def groups_of(members):
         """Yield the charge and the groups of rows of each split of some rows."""
-        rows = [row for row in range(len(y)) if members >> row & 1]
+        rows = [row for row in range(len(X)) if members >> row & 1]
         for column, multiway, own in zip(X.T, is_multiway, charge.tolist(), strict=True):
             values = sorted(set(column[rows]))
             groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
@@ -60,9 +69,8 @@ def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, sp
     @cache
     def best(members, levels, splits):
         """Return the lowest cost of a tree."""
-        rows = [row for row in range(len(y)) if members >> row & 1]
-        count = np.bincount(y[rows], weights[rows], classes)
-        found = scale.error * int(count.sum() - count.max())
+        rows = [row for row in range(len(X)) if members >> row & 1]
+        found = scale.error * int(loss[rows].sum(axis=0).min())
         if levels and splits != 0 and found > scale.penalty:
             for own, groups in groups_of(members):
                 if min(group.bit_count() for group in groups) >= least:
@@ -78,7 +86,7 @@ def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, sp
         first, rest = groups[0], groups[1:]
         return min(best(first, levels, own) + best_of_all(rest, levels, splits - own) for own in range(splits + 1))
 
-    return best((1 << len(y)) - 1, levels, splits)
+    return best((1 << len(X)) - 1, levels, splits)
 
 
 def charges(random, scale, columns, weight):
@@ -127,6 +135,9 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     if splits is not None and seed % 5 == 0:
         regularization = Fraction(0)
     least, unit = int(random.choice([1, 1, 2, 3])), regularization * int(weights.sum())
+    if least > 1 and random.rand() < 0.4 and not is_multiway.any():
+        weights[random.rand(len(y)) < 0.4] = 0  # rows that count for the minimum and have no loss
+        weights[0] += 1
     scale = Scale(unit.denominator, unit.numerator, unit.denominator)
     rows, bounds, charge = Rows(X, y, classes, weights, least, is_multiway), [], np.zeros(X.shape[1], np.int64)
     if random.rand() < 0.6:
@@ -141,7 +152,8 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     monkeypatch.setattr(sparse_search, "is_for_limited_depth", lambda _, multiway, *__: may_leave and not multiway)
     assert search.run() == "optimal"
     levels = len(y) if depth is None else depth
-    expected = lowest_cost(X, is_multiway, y, classes, weights, given, per_leaf, levels, splits, least, charge)
+    loss = losses(y, classes, weights)
+    expected = lowest_cost(X, is_multiway, loss, given, per_leaf, levels, splits, least, charge)
     assert (search.cost, search.lower) == (expected, expected)
     cost, reached = recount(rows, search.tree(), scale, per_leaf, np.arange(len(rows.label)), least)
     assert cost == expected
@@ -170,7 +182,8 @@ def test_light_splits_are_left_out(penalty):
         best, lower, status, *_ = solver.search(few, objective, scale, clock, Trace(clock), "sparsethresholds")
         best, per_leaf = renumber(best, columns), penalty == "leaf"
         cost = recount(rows, best, scale, per_leaf, np.arange(len(rows.label)), 1)[0] + per_leaf * scale.penalty
-        expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, len(y), None, 1, rows.charge)
+        loss = losses(y, classes, weights)
+        expected = lowest_cost(X, is_multiway, loss, scale, per_leaf, len(y), None, 1, rows.charge)
         assert (status, cost, lower) == ("optimal", expected + per_leaf * scale.penalty, cost)
         fewer += len(columns) < X.shape[1]
     assert fewer or len(seeds(600, 15)) < 600  # they are rare with a penalty per leaf
@@ -303,7 +316,7 @@ def test_similar_sets_bound_each_other():
         one, other = (random.rand(12) < 0.7 for _ in range(2))
         if one.any() and other.any():
             costs = [
-                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12, None, 1)
+                lowest_cost(X[rows], none, losses(y[rows], 2, np.ones(rows.sum(), int)), scale, False, 12, None, 1)
                 for rows in (one, other)
             ]
             assert costs[0] >= costs[1] - (other & ~one).sum()
@@ -345,19 +358,70 @@ def test_costs_become_weights_of_classes():
         for predicted in range(classes):
             lost = np.bincount(weighted.given, weighted.weight * (weighted.label != predicted), classes)
             assert (lost + weighted.certain).tolist() == costs[:, predicted].tolist()
-        several = [(row < row.max()).sum() > 1 for row in costs]
+        several = [(row < row.max()).sum() != 1 for row in costs]
         assert weighted.parts_rows == any(several)
 
 
 def test_rows_become_several_rows_by_unequal_costs_and_other_costs_keep_them():
-    everyone = np.arange(3)
-    unequal = Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights()
-    assert unequal.parts_rows
-    assert not unequal.keeps_rows(everyone)
+    assert Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights().parts_rows
     equal = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [4, 0, 4], [2, 2, 0]]).as_weights()
-    assert equal.keeps_rows(everyone)
+    assert not equal.parts_rows
     assert (equal.weight.tolist(), equal.certain.tolist()) == ([2, 4, 2], [1, 0, 0])
-    free = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [0, 0, 0], [2, 2, 0]]).as_weights()
-    assert not free.keeps_rows(everyone)
-    assert free.keeps_rows(np.array([0, 2, 2]))  # no row of the class without loss
-    assert not free.parts_rows
+    free = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [5, 5, 5], [2, 2, 0]]).as_weights()
+    assert (free.given.tolist(), free.certain.tolist()) == ([0, 1, 1, 1, 2], [1, 3, 0])  # so that no row is lost
+
+
+def random_parted_problem(random):
+    """Return a problem whose costs part rows, its numbers, which columns have several children, and its losses.
+
+    Equal rows have different costs, some rows cost the same under all predictions, and some have no weight.
+    """
+    n, p, classes = random.randint(4, 15), random.randint(1, 5), random.randint(2, 5)
+    few = random.randint(0, random.choice([2, 3, 5, 9]), (random.randint(2, n + 1), p))
+    X = np.vstack([few.min(axis=0) - 1, few[random.randint(0, len(few), n - 1)]]).astype(float)
+    is_category, y = random.rand(p) < random.choice([0, 0.6]), random.randint(0, classes, n)
+    weights = np.ones(n, int) if random.rand() < 0.5 else random.randint(0, 4, n) + (np.arange(n) == 0)
+    if random.rand() < 0.5:
+        loss = random.randint(0, random.choice([2, 3, 10]), (n, classes)) * (random.rand(n, 1) < 0.8)
+        loss -= loss.min(axis=1, keepdims=True)
+        target = Actions(loss, tuple("abcd"[:classes]))
+    else:
+        costs = random.randint(0, random.choice([2, 4]), (classes, classes))
+        target, loss = Classes(y, tuple("abcd"[:classes]), costs), costs[y]
+    names = np.char.add("v", X.astype(int).astype(str)).astype(object)
+    table = pd.DataFrame({f"x{j}": names[:, j] if is_category[j] else X[:, j] for j in range(p)})
+    spec = EncodingSpec(categorical="ordinal", numeric="numbers", max_cuts=None)
+    is_multiway = is_category & [len(np.unique(column)) > 2 for column in X.T]
+    return Problem(TableColumns.of(table, spec), target, weights), X, is_multiway, loss
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_parts_of_a_row_count_once_for_the_minimum_of_rows(part, monkeypatch):
+    monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0)
+    monkeypatch.setattr(routing, "_PAIRS", 0)
+    for seed in seeds(60, 3):
+        random = np.random.RandomState(5 * seed + part)
+        monkeypatch.setattr(all_searches, "_QUICK_CELLS", [0, 10**7][seed % 2])
+        problem, X, is_multiway, loss = random_parted_problem(random)
+        costs = {f"x{j}": str(random.choice(["0", "0.02", "0.3", "3"])) for j in range(X.shape[1])}
+        splits = None if random.rand() < 0.6 else int(random.randint(6))
+        objective = Objective.of(
+            "0" if splits is not None and random.rand() < 0.3 else str(random.choice(["0.01", "0.05", "0.2"])),
+            str(random.choice(["split", "leaf"])),
+            max_depth=[None, None, 2, 3][random.randint(4)],
+            max_splits=splits,
+            min_samples_leaf=int(random.choice([1, 2, 2, 3, 4])),
+            feature_costs=costs if random.rand() < 0.5 else {},
+        )
+        result = solvers.get("optree").solve(problem, objective)
+        assert result.search in ("sparsethresholds", "allthresholds")
+        held, per_leaf = problem.weights > 0, objective.penalty == "leaf"
+        limits = objective.max_depth or len(X), splits, objective.min_samples_leaf
+        charge = np.array(result.scale.charges_of(costs))
+        weighted = (problem.weights[:, None] * loss)[held]
+        expected = lowest_cost(X[held], is_multiway, weighted, result.scale, per_leaf, *limits, charge)
+        expected += result.scale.penalty if per_leaf else 0
+        assert (result.status, result.cost, result.lower_bound) == ("optimal", expected, expected), seed
+        own = problem.over(result.columns)
+        assert objective.cost(result.tree, result.scale, result.tree.loss(own)) == expected
+        assert not objective.broken(result.tree, own)

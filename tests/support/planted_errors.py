@@ -1,10 +1,10 @@
 """Errors to plant in the rules of the verifier: each is a text of the program and its replacement."""
 
 PLANTED = {
-    "B1: the second-least loss of a leaf": ("return G.min(0)", "return G.max(0)"),
+    "B1: the second-least loss of a leaf": ("else G.min(0)", "else G.max(0)"),
     "B1: one level counts as none": (
-        "if d <= 0 or m <= 0:\n            return G",
-        "if d <= 1 or m <= 0:\n            return G",
+        "return leaf if d <= 0 or m <= 0",
+        "return leaf if d <= 1 or m <= 0",
     ),
     "B2: M is forgotten": ("first + second - M", "first + second"),
     "B2: multiway splits have two leaves": ("- M, 0) if self.binary or self.leaves else 0", "- M, 0)"),
@@ -39,11 +39,18 @@ PLANTED = {
     "a listed bound for fewer splits is used": ("if share <= most]", "]"),
     "unlisted parts: a level too few": ("M, self.d - 2, share - 1)", "M, self.d - 3, share - 1)"),
     "unlisted parts: a split too few": ("M, self.d - 2, share - 1)", "M, self.d - 2, share - 2)"),
-    "unlisted parts: no leaf": ("np.minimum(self.sums[:K, at].min(0), below)", "below"),
+    "unlisted parts: no leaf": ("np.minimum(leaf, below)", "below"),
     "the first part has all rows": ("later[..., :n, *rest], out", "0 * later[..., :n, *rest], out"),
     "a third part is in the first part, too": ("*rest] -= later", "*rest] -= 0 * later"),
     "the parts of a threshold overlap": ("above = codes > np", "above = codes >= np"),
     "cumulative sums have a row too few": ("[problem.ends] - 1 ", "[problem.ends] - 2 "),
     "a listed support has B4, without M": ("M if self.d > 2 else None", "0 * M"),
-    "of three G_k, two have M as their sum": ("if K == 2 else pairs[K]", "if K >= 2 else pairs[K]"),
+    "squared errors: rounded up": ("M - self.fine * G[1] ** 2 //", "M + -self.fine * G[1] ** 2 //"),
+    "squared errors: the weight of a leaf": ("// np.maximum(G[0], 1)", "// np.maximum(2 * G[0], 1)"),
+    "squared errors: the groups save too much": ("saved = -(-self.fine", "saved = 1 - (-self.fine"),
+    "squared errors: two splits are paid for": ("np.minimum(leaf, self.price)", "np.minimum(leaf, 2 * self.price)"),
+    "squared errors: condition C": (" and not self.squared  # condition C", "  # condition C"),
+    "costs of features: of another feature": ("problem.charge[self.live]", "problem.charge[self.live[::-1]]"),
+    "costs of features: twice": ("price = price + charge", "price = price + 2 * charge"),
+    "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
 }

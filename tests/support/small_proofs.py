@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import inf
+from math import ceil, floor, inf
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +105,21 @@ def random_case(random: np.random.Generator) -> Case:
     return Case([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)], head)
 
 
+def varied(case: Case, random: np.random.Generator) -> Case:
+    """Return the case with a target of numbers, with costs of features, or with both."""
+    head, kind = dict(case.head), int(random.integers(3))
+    rows = [dict(row) for row in case.rows]
+    if kind < 2:
+        few = ["0", "1", "-1.5", "2.25", "1e1", "0.1", "-3"][: int(random.integers(2, 8))]
+        for row in rows:
+            row["y"] = str(random.choice(few))
+        head |= {"classes": [], "costs": "squared errors"}
+    if kind > 0:
+        shares = ["0", "1/50", "0.1", "1/7", "3"]
+        head["features"] = [[*feature, str(random.choice(shares))] for feature in head["features"]]
+    return Case(rows, head)
+
+
 class Recursion:
     """The least cost of a tree for a set of rows, by plain recursion over the raw table and without a bound."""
 
@@ -113,19 +128,43 @@ class Recursion:
         weights = [Fraction(row[head["weight"]]) if head["weight"] else Fraction(1) for row in case.rows]
         self.rows = [row for row, weight in zip(case.rows, weights, strict=True) if weight]
         self.weights = [weight for weight in weights if weight]
-        self.price = Fraction(head["lambda"]) * sum(weights)
+        self.everything, self.squared = frozenset(range(len(self.rows))), head["costs"] == "squared errors"
         self.per_leaf, self.least = head["penalty"] == "leaf", head["min_samples_leaf"] or 1
-        self.first_leaf = self.price if self.per_leaf else 0  # the recursion leaves it out
-        self.classes = head["classes"]
+        self.classes = ["a number"] if self.squared else head["classes"]
         self.costs = head["costs"] or [
             [int(i != j) for j in range(len(self.classes))] for i in range(len(self.classes))
         ]
-        self.splits = [split for feature in head["features"] for split in self.splits_of(feature, head["missing"])]
+        if self.squared:  # the units are the program's: any would do
+            problem = optree_verify.Problem(head, case.table)
+            self.unit = problem.error * problem.unit
+        self.price = self.price_of(head["lambda"])
+        self.first_leaf = self.price if self.per_leaf else 0  # the recursion leaves it out
+        self.splits, self.charges = [], []
+        for feature in head["features"]:
+            found = self.splits_of(feature[:4], head["missing"])
+            self.splits += found
+            self.charges += [self.price_of(feature[4]) if len(feature) > 4 else Fraction(0)] * len(found)
         self.depth = inf if head["max_depth"] is None else head["max_depth"]
         most = head["max_splits"]
         self.budget = inf if most is None or most >= len(self.rows) else most  # each split parts some two rows
         self.least_cost = cache(self._least_cost)
-        self.everything = frozenset(range(len(self.rows)))
+
+    def price_of(self, share: str) -> Fraction:
+        """Return the price of a split that is a share of all rows, or of the squared errors of a leaf."""
+        if self.squared:
+            return round(Fraction(share) * self.leaf(self.everything) * self.unit) / self.unit
+        return Fraction(share) * sum(self.weights)
+
+    def squares(self, rows: frozenset) -> Fraction:
+        """Return the squared errors of a leaf, exactly."""
+        numbers = {i: Fraction(self.rows[i]["y"]) for i in rows}
+        weight = sum(self.weights[i] for i in rows)
+        mean = sum(self.weights[i] * numbers[i] for i in rows) / weight
+        return sum(self.weights[i] * (numbers[i] - mean) ** 2 for i in rows)
+
+    def inevitable(self, group: frozenset) -> Fraction:
+        """Return the loss of equal rows that every tree has; of squared errors, rounded down to a unit."""
+        return floor(self.squares(group) * self.unit) / self.unit if self.squared else self.leaf(group)
 
     def splits_of(self, feature: list, missing: list[str]) -> list[list[frozenset]]:
         """Return the splits of a feature in the order of the format, each as the rows of its parts."""
@@ -165,7 +204,9 @@ class Recursion:
         return min(self.loss(rows, k) for k in range(len(self.classes)))
 
     def loss(self, rows: frozenset, k: int) -> Fraction:
-        """Return the loss if class ``k`` is predicted."""
+        """Return the loss if class ``k`` is predicted; squared errors are rounded up to a unit."""
+        if self.squared:
+            return ceil(self.squares(rows) * self.unit) / self.unit
         y = {i: self.classes.index(self.rows[i]["y"]) for i in rows}
         return sum((self.weights[i] * self.costs[y[i]][k] for i in rows), Fraction(0))
 
@@ -174,8 +215,8 @@ class Recursion:
         target = self.least_cost(rows, depth, budget)
         if target == self.leaf(rows) and (len(rows) >= self.least or rows == self.everything):
             return [-1 - next(k for k in range(len(self.classes)) if self.loss(rows, k) == target)]
-        for number, split in enumerate(self.splits):
-            for cost, parts, share in self.ways(rows, split, depth, budget):
+        for number in range(len(self.splits)):
+            for cost, parts, share in self.ways(rows, number, depth, budget):
                 if cost == target:
                     subtrees = (self.tree(p, depth - 1, next(share)) if p else [-1] for p in parts)
                     return [number, *(node for subtree in subtrees for node in subtree)]
@@ -184,16 +225,16 @@ class Recursion:
     def _least_cost(self, rows: frozenset, depth: float, budget: float) -> Fraction:
         """Return the least cost in units of weight; infinite if some leaf is too small."""
         best = self.leaf(rows) if len(rows) >= self.least or rows == self.everything else inf
-        ways = (cost for split in self.splits for cost, *_ in self.ways(rows, split, depth, budget))
+        ways = (cost for number in range(len(self.splits)) for cost, *_ in self.ways(rows, number, depth, budget))
         return min(best, min(ways, default=inf)) if depth and budget else best
 
-    def ways(self, rows: frozenset, split: list[frozenset], depth: float, budget: float) -> Iterator[tuple]:
+    def ways(self, rows: frozenset, number: int, depth: float, budget: float) -> Iterator[tuple]:
         """Yield cost, parts and an iterator over shares of splits, for each way to share them among the parts."""
-        parts = [rows & part for part in split]
+        parts = [rows & part for part in self.splits[number]]
         held = [part for part in parts if part]
         if len(held) < 2:
             return
-        price = self.price * (len(held) - 1 if self.per_leaf else 1)
+        price = self.price * (len(held) - 1 if self.per_leaf else 1) + self.charges[number]
         shares = [[inf] * len(held)]
         if budget < inf:
             shares = (s for s in product(range(int(budget)), repeat=len(held)) if sum(s) == budget - 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import optree_verify
 import pytest
 from support.directed_proofs import DIRECTED
-from support.small_proofs import Case, Recursion, decoded, number, random_case
+from support.small_proofs import Case, Recursion, decoded, number, random_case, varied
 
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
@@ -18,7 +19,7 @@ from optree.proofs import search, table
 from optree.proofs.search import Proof
 from optree.proofs.table import ProofFeature, Rows, read_rows
 from optree.solvers.kernels.codes import INFINITE
-from optree.target import Classes
+from optree.target import Classes, Values
 
 
 def rows_of(case: Case) -> tuple[Rows, Fraction]:
@@ -29,18 +30,23 @@ def rows_of(case: Case) -> tuple[Rows, Fraction]:
     columns = {name: texts[heavy] for name, texts in columns.items()}
     found = [optree_verify.read_feature(feature, columns, set(head["missing"])) for feature in head["features"]]
     features = [
-        ProofFeature(feature, codes, 0 if feature[1] == "numbers" else sizes[0])
+        ProofFeature(feature[:4], codes, 0 if feature[1] == "numbers" else sizes[0])
         for feature, (codes, sizes) in zip(head["features"], found, strict=True)
     ]
-    whole = np.array([int(weights[i] * 2520) for i in heavy])
-    y = np.array([head["classes"].index(text) for text in columns["y"]])
-    none = CodedColumns(np.zeros((len(y), 1), int), [Feature("none", ("0", "1"))])
-    problem = Problem(
-        none, Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"])), whole
-    )
+    unit = lcm(*(weight.denominator for weight in weights))
+    whole = np.array([int(weights[i] * unit) for i in heavy])
+    none = CodedColumns(np.zeros((len(heavy), 1), int), [Feature("none", ("0", "1"))])
+    if head["costs"] == "squared errors":
+        target = Values(columns["y"].astype(float))
+    else:
+        y = np.array([head["classes"].index(text) for text in columns["y"]])
+        target = Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"]))
+    problem = Problem(none, target, whole)
     limits = {name: head[name] for name in optree_verify.LIMITS if head[name] is not None}
-    objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], **limits)
-    return read_rows(features, problem, objective), Fraction(1, 2520 * objective.scale(problem).error)
+    costs = {feature[0]: feature[4] for feature in head["features"] if len(feature) > 4}
+    objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], feature_costs=costs, **limits)
+    rows = read_rows(features, problem, objective)
+    return rows, 1 / (Fraction(rows.row) * unit)
 
 
 def proven(case: Case) -> tuple[Rows, Proof, int]:
@@ -56,7 +62,7 @@ def bound_of(case: Case, body: bytes, supports: int) -> Fraction:
     """Return the verifier's lower bound for a list of supports, in weight of rows."""
     problem = optree_verify.Problem(case.head, case.table)
     bound = optree_verify.prove(problem, decoded(body), supports)
-    return Fraction(bound, problem.error * problem.unit) + Fraction(problem.inevitable, problem.unit)
+    return Fraction(bound, problem.error * problem.unit) + problem.inevitable / Fraction(problem.unit)
 
 
 def check_case(case: Case) -> int:
@@ -74,7 +80,9 @@ def check_case(case: Case) -> int:
 @pytest.mark.parametrize("first", range(0, 100, 20))
 def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
     for seed in range(first, first + 20):
-        check_case(random_case(np.random.default_rng(seed)))
+        case = random_case(np.random.default_rng(seed))
+        check_case(case)
+        check_case(varied(case, np.random.default_rng(seed)))
 
 
 @pytest.mark.slow
@@ -85,6 +93,7 @@ def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypat
         monkeypatch.setattr(optree_verify, name, value)
     cases = [random_case(np.random.default_rng(seed)) for seed in range(100, 160)]
     cases += [numbers(seed) for seed in range(20)]
+    cases += [varied(case, np.random.default_rng(seed)) for seed, case in enumerate(cases)]
     for case in cases:
         check_case(case)
     assert sum(case.head["max_depth"] in (3, 4) for case in cases) > 5
@@ -94,7 +103,8 @@ def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypat
 @pytest.mark.parametrize("first", range(1000, 3000, 500))
 def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
     for seed in range(first, first + 500):
-        check_case(random_case(np.random.default_rng(seed)))
+        case = random_case(np.random.default_rng(seed))
+        check_case(varied(case, np.random.default_rng(seed)) if seed % 2 else case)
 
 
 @pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)

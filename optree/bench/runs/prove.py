@@ -75,8 +75,6 @@ class Prover:
         objective = run.objective(entry["depth_limit"])
         if objective.measure != ACCURACY:
             return _none(f"the measure is {run.measure}; proofs are about accuracy")
-        if objective.feature_costs:
-            return _none("columns have costs; proofs count a penalty for each split")
         start, fold = time.perf_counter(), (run.split, run.test_size)
         path = self.folder / f"{entry['cell']}.proof"
         share = f"-{run.test_size}" if fold_kind(run.split) == "seeds" else ""

@@ -106,7 +106,7 @@ def split_node(sample, machine, level, feature, begin, end, side):
     frame, below, n, size = machine.frame[level], level - 1, machine.row.shape[1], end - begin
     column, start = column_of(machine, level, feature), frame["start"]
     first = (len(column) - size) * side
-    weight = np.int64(0)
+    unit = True
     for place in range(len(column)):
         machine.number[column[place] >> 1] = 0
     for place in range(begin, end):
@@ -114,12 +114,12 @@ def split_node(sample, machine, level, feature, begin, end, side):
         machine.number[row] = (number << 1) | 1
         machine.row[below, first + number] = machine.row[level, start + row]
         machine.mark[below, first + number] = machine.mark[level, start + row]
-        weight += abs(np.int64(machine.mark[level, start + row]))
+        unit &= abs(np.int64(machine.mark[level, start + row])) == 1
         if machine.label.shape[1]:
             machine.label[below, first + number] = machine.label[level, start + row]
     for other in range(sample.features):
         if machine.n_thresholds[level, frame["side"], other]:
-            split_column(machine, below, other, column_of(machine, level, other), first, size, side, weight == size)
+            split_column(machine, below, other, column_of(machine, level, other), first, size, side, unit)
         else:
             base = other * (n + 4) + first + 2 * side
             machine.n_thresholds[below, side, other] = 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from optree.columns import Columns, Numbers, NumberSplit
-from optree.objective import Scale
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.all_thresholds.nodes import Sample
 from optree.solvers.kernels.bitset import narrowest, salts
@@ -126,13 +127,35 @@ def penalties(tree: Tree, per_leaf: bool) -> int:
     return own + sum(penalties(child, per_leaf) for child in tree.children)
 
 
+def even(row: np.ndarray, label: np.ndarray, weight: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Add parts without weight until all rows that count have k parts each; return all parts, and k.
+
+    *Statement.* A node has m or more of the rows that count if and only if it has k m or more of the parts.
+    *Proof.* The parts of a row are equal in all columns, so a tree sends all k of them to the same node.
+    *Used in* :meth:`Rows.of`, with :meth:`Rows.limits`.
+    *Worth.* 30,000 rows of 10 columns of numbers and 3 actions, with 50 rows in a leaf: the best tree of two levels
+    takes 4 s and 370 MiB. A coded feature for each threshold takes 30 s and 8.7 GB for a table of this size.
+
+    row : int64[m], the row of each part; counts : bool[n], the rows that count. A row that does not count belongs to
+    the row before it that does.
+    """
+    first, owner = np.flatnonzero(counts), np.maximum(counts.cumsum() - 1, 0)[row]
+    parts = np.bincount(owner, minlength=len(first))
+    missing = np.repeat(first, parts.max() - parts)
+    nothing = np.zeros(len(missing), np.int64)
+    added = zip((row, label, weight), (missing, nothing, nothing), strict=True)
+    return *(np.concatenate(both) for both in added), int(parts.max())
+
+
 class Rows:
     """The rows of a search, sorted by every column.
 
-    Equal rows are merged if ``min_rows``, the minimum number of rows in a leaf, is 1. weight : int64[n], positive;
-    is_multiway : bool[p], columns of categories that are split into all of them, none by default.
+    Equal rows are merged if ``min_rows``, the minimum number of rows in a leaf, is 1; otherwise rows may have no
+    weight. weight : int64[n], not negative; is_multiway : bool[p], columns of categories that are split into all of
+    them, none by default.
     """
 
+    parts = 1  # of each row that counts for the minimum number of rows in a leaf; see `even`
     slope = values = None  # see `ValueRows`
     fine = 1  # units of loss in a unit of loss of DPDT
     noise = 0  # a cost that rounding alone may cause
@@ -185,13 +208,13 @@ class Rows:
             row = np.repeat(np.arange(len(y)), many)
             new = np.searchsorted(weighted.given, y[row]) + np.arange(len(row)) - np.repeat(many.cumsum() - many, many)
             weights = problem.weights[row] * weighted.weight[new]
-            kept = weights > 0
+            kept, parts = weights > 0, 1
             row, label, weights = row[kept], weighted.label[new[kept]], weights[kept]
-            if not len(row):  # no prediction loses anything: one row stands for all
-                row, label, weights = (np.array([number]) for number in (0, 0, 1))
+            if min_rows > 1:
+                row, label, weights, parts = even(row, label, weights, problem.counts)
             X = X if np.array_equal(row, np.arange(len(X))) else X[row]
             found = cls(X, label, len(problem.classes), weights, min_rows, is_multiway, check)
-            found.has_parts = problem.target.parts_rows
+            found.has_parts, found.parts = problem.target.parts_rows, parts
             found.certain = int((problem.weights * weighted.certain[y]).sum())
             return found
 
@@ -216,6 +239,10 @@ class Rows:
         taken = copy(self)
         taken.charge = np.array(scale.charges_of(columns.names), np.int64)
         return taken
+
+    def limits(self, objective: Objective) -> Objective:
+        """Return the objective with the minimum number of parts in a leaf, in place of rows."""
+        return replace(objective, min_samples_leaf=objective.min_samples_leaf * self.parts)
 
     def above_cheapest(self, scale: Scale, per_leaf: bool) -> tuple[Rows, Scale]:
         """Return the rows and the scale with the least charge in the penalty, where a multiway split pays it once.
@@ -328,8 +355,8 @@ class Rows:
 
     @property
     def kind(self) -> np.dtype:
-        """Return the smallest type that holds the weight of all rows, and its negative."""
-        return narrowest(self.total)
+        """Return the smallest type that holds the number and the weight of all rows, and its negative."""
+        return narrowest(max(self.total, len(self.label)))
 
     def leaf(self, rows: np.ndarray) -> int:
         """Return the weight of all classes except the heaviest: the errors of a leaf."""

@@ -58,7 +58,7 @@ def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False)
     if rows is not charged:
         problem.forget(whole)  # its columns are overwritten
     task.clock.prepared()
-    arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
+    arguments = rows, rows.limits(task.objective), task.scale, task.clock, task.trace, name, threads
     best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
@@ -146,6 +146,7 @@ SPARSE = Solver(
     targets=("classes", "values"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "feature_costs"),
     exact=True,
+    counts_parts=True,
     iteration=_ITERATION,
     run=run_sparse,
 )

@@ -134,7 +134,7 @@ class SparseSearch(AnytimeSearch):
             np.empty((sets, words), np.uint64),
             *(np.empty(sets, np.int64) for _ in range(5)),
             weights,
-            int(rows.weight.min()),
+            int(rows.weight[rows.weight > 0].min()),
             np.zeros(2, np.int64),
             np.zeros((CELLS, words), np.uint64),
             np.empty((sets + 1, CELLS), np.int32),
@@ -147,7 +147,7 @@ class SparseSearch(AnytimeSearch):
         if self.general:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, Root(*(getattr(machine, name) for name in Root._fields)), rows.packed, top)
-        fill_cells(self._sets.cell, [rows.order(), *rows.sample.rank])
+        fill_cells(self._sets.cell, np.flatnonzero(rows.weight), [rows.order(), *rows.sample.rank])
         slope = rows.slope or (max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error)
         if self.squares is None and slope * rows.total >= 2**61:
             raise OptreeError(
