@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed
-from optree.estimators.memory import budget_of, check_fits
+from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
 from optree.estimators.tables import find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
@@ -145,9 +145,10 @@ class TableEstimator(BaseEstimator):
             remedy = f"{fewer}fewer rows or fewer columns"
             if isinstance(encoder, SparseEncoder):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+                check_fits(len(X), found, needed, self.memory_limit, remedy)
             else:
                 found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
-            check_fits(len(X), found, needed, self.memory_limit, remedy)
+                check_fits(len(X), found, needed, self.memory_limit, remedy, MODERATE_MIB)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
@@ -157,6 +158,6 @@ class TableEstimator(BaseEstimator):
             return bool(seconds) and clock.seconds() * (read + 1) >= seconds * read
 
         left_out = find_left_out(X, named, spec, late=late)
-        if not self._reads_numbers and spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:
-            spec = replace(spec, numeric="thresholds")
-        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, not self._reads_numbers)
+        needs_features, is_binary = not self._reads_numbers, getattr(X, "dtype", None) == np.int8
+        has_numbers = not (needs_features and is_binary)
+        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, needs_features, has_numbers)

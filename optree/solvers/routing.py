@@ -57,6 +57,7 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
         return _route_of_values(task)
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
         return route
+    task.problem.columns.encode(task.clock.check)
     if (
         parameters["by_depth"]
         and is_shallow(task.problem, task.objective)
