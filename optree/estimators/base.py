@@ -139,6 +139,7 @@ class TreeEstimator(TreeViews, TableEstimator):
         """
         if "numeric" in solver.features or not problem.columns.has_numbers:
             return solver
+        solver.check_objective(objective)
         try:
             solver.readable(problem).columns.encoder  # noqa: B018
         except NoRoomError as error:

@@ -131,8 +131,8 @@ class TableEstimator(BaseEstimator):
         """Return the weights of the problem's rows, and the user's weight for a weight of 1; see `whole_weights`."""
         return whole_weights(sample_weight, getattr(self, "class_weight", None), labels, classes)
 
-    def _bytes_per_row(self, encoder: Encoder) -> int:
-        """Return the bytes that a fit needs for each row, at the least."""
+    def _bytes_per_row(self, encoder: Encoder, rows: int) -> int:
+        """Return the bytes that a fit of some rows needs for each row, at the least."""
         return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
 
     def _columns(self, X, classes: tuple[str, ...] = (), clock: Clock | None = None) -> TableColumns:
@@ -147,7 +147,7 @@ class TableEstimator(BaseEstimator):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
                 check_fits(len(X), found, needed, self.memory_limit, remedy)
             else:
-                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
+                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder, len(X))
                 check_fits(len(X), found, needed, self.memory_limit, remedy, MODERATE_MIB)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):

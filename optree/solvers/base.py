@@ -309,9 +309,10 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        whole, given, objective = problem, self.readable(problem), objective.of_rows(problem)
+        source, given, objective = problem, self.readable(problem), objective.of_rows(problem)
         problem = self.searched(given, objective)
-        has_numbers = whole.columns.has_numbers and problem.target is given.target
+        source = source if problem is given else problem
+        has_numbers = source.columns.has_numbers
         try:
             self.check_problem(problem)
         except NoRoomError:
@@ -341,12 +342,12 @@ class Solver(Declaration):
             clock.prepared()
             columns = task.incumbent_columns or problem.columns
             if not task.incumbent:
-                columns = (whole if has_numbers else problem).columns.at_splits([])[0]
+                columns = source.columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             status = "memory_limit" if is_large else stop.args[0]
             outcome = Outcome(tree, lower, status, {"iterations": 0}, columns=columns)
         late = is_large or (outcome.status == "time_limit" and clock.budget.seconds != 0)
-        sample = replace(task, problem=task.problem.over(whole.columns)) if has_numbers else task
+        sample = replace(task, problem=task.problem.over(source.columns))
         if late and (found := sampled_tree(sample, ordered=not self.exact)):
             trees = (outcome.tree, outcome.columns or problem.columns), found
             costs = [replace(task, problem=task.problem.over(own)).cost(tree) for tree, own in trees]

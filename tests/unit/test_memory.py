@@ -27,6 +27,7 @@ from optree.encoding import Encoder
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators import memory, problems
 from optree.estimators.memory import available_mib, check_fits
+from optree.solvers.routing import bytes_of_pairs
 
 X = np.random.RandomState(0).random_sample((3000, 4))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -121,7 +122,7 @@ def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatc
     monkeypatch.setattr("optree.encoding.encoder._MANY", 4000)
     for model, needed in (
         (DL85Classifier(max_thresholds=None), 13 * 2 * 2999),
-        (MurTreeClassifier(1, max_thresholds=None), 3 * 2 * 2999),
+        (MurTreeClassifier(1, max_thresholds=None), 3 * 2 * 2999 + bytes_of_pairs(1, 2, 2 * 2999, 3000) // 3000),
     ):
         read.clear()
         model.set_params(memory_limit=rss_mib() + 30)
