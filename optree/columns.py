@@ -76,7 +76,7 @@ class Columns(ABC):
         categories.
     features : tuple of Feature
     has_numbers : bool
-        Whether a column has a threshold between any two neighbouring numbers.
+        Whether a search may read the columns as numbers, before any feature is coded.
     has_unknown : bool
         Whether any code is -1.
     has_codes : bool

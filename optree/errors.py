@@ -11,6 +11,10 @@ class OptreeError(ValueError):
     """Bad input; the message is one line with the file or argument, the value, and the accepted values."""
 
 
+class NoRoomError(OptreeError):
+    """Rows whose codes need more memory than a fit may take."""
+
+
 def choice(where: str, value, accepted) -> OptreeError:
     """Return the error for a ``value`` at ``where`` that is not one of ``accepted``."""
     return OptreeError(f"{where}: {value!r} is not known; {accepted_names(value, accepted)}")
@@ -45,4 +49,5 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
         text = str(error)
         for internal, name in names.items():
             text = text.replace(internal, name)
-        raise OptreeError(text) from None
+        error.args = (text,)
+        raise

@@ -3,6 +3,9 @@
 A missing value (NaN) goes to one side of every threshold, as in scikit-learn. Each threshold of a column with missing
 values is therefore two candidate splits. Before a search such a column is expanded into two columns: missing values are
 greater than all numbers in one, and less in the other.
+
+With a limit on thresholds a column has the number of thresholds below each value in place of the value, so that its
+neighbouring numbers have one of the chosen thresholds between them.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ class SparseEncoder(Encoder):
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         if categorical:
+            return super()._fit_column(name, values, categorical, labels, pair)
+        if self.spec.max_cuts is not None:
             return super()._fit_column(name, values, categorical, labels, pair)
         if pair is not None:
             return Column(name, "thresholds", ())
@@ -79,8 +84,9 @@ class SparseEncoder(Encoder):
         """
         table, blocks = as_table(X), []
         place = {name: number for number, name in enumerate(self.names_)}
-        columns = [(place[column.name], column) for column in self.columns_]
-        if columns and self._compares_numbers(table, columns) and not any(column.has_missing for _, column in columns):
+        columns, few = [(place[column.name], column) for column in self.columns_], self.spec.max_cuts is not None
+        is_plain = columns and not (few or any(column.has_missing for _, column in columns))
+        if is_plain and self._compares_numbers(table, columns):
             check()
             at = [number for number, _ in columns]
             return np.require(table if len(at) == table.shape[1] else table[:, at], np.float64, "CW")
@@ -90,6 +96,8 @@ class SparseEncoder(Encoder):
             name = column.name
             values = read_column(table, number, name) if numbers is None else numbers[name]
             values = column.read(values, self.spec.unseen, self.spec.missing)[:, None]
+            if few and column.is_numeric:
+                values = np.where(np.isnan(values), np.nan, np.searchsorted(column.parts, values))
             if not column.is_numeric:
                 tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
                 values = CodedRows(values, tests).array(column.n_categories)
@@ -113,7 +121,7 @@ class SparseEncoder(Encoder):
         """
         owner, start = np.repeat(np.arange(len(self._width)), self._width), np.cumsum([0, *self._width])
         tests = [
-            _test(self.columns_[owner[column]].has_missing, column - start[owner[column]], low, high)
+            _test(self.columns_[owner[column]], column - start[owner[column]], low, high)
             if self.columns_[owner[column]].is_numeric
             else None
             for column, low, high in splits
@@ -136,12 +144,13 @@ class SparseEncoder(Encoder):
         return encoder, found
 
 
-def _test(has_missing: bool, copy: int, low: float, high: float) -> tuple[int, float]:
+def _test(column: Column, copy: int, low: float, high: float) -> tuple[int, float]:
     """Return the test of a threshold of one copy of a column: copy 0 has the missing values above all numbers."""
-    if not has_missing:
-        return BELOW_OR_NO_SIDE, threshold_between(low, high)
-    if high == np.inf:
+    if column.has_missing and high == np.inf:
         return NOT_MISSING
-    if low == -np.inf:
+    if column.has_missing and low == -np.inf:
         return IS_MISSING
-    return (BELOW_OR_MISSING if copy else BELOW), threshold_between(low, high)
+    chosen = column.parts[int((low + high) // 2)] if column.parts else threshold_between(low, high)
+    if not column.has_missing:
+        return BELOW_OR_NO_SIDE, chosen
+    return (BELOW_OR_MISSING if copy else BELOW), chosen

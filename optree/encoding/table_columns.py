@@ -42,12 +42,14 @@ class TableColumns(Columns):
         without: Sequence[str] = (),
         parameters: Mapping[str, str] | None = None,
         needs_features: bool = True,
+        has_numbers: bool = True,
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
         check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
         without : columns without features; parameters : see :func:`optree.errors.renamed`;
-        needs_features : see :meth:`Encoder.fit`.
+        needs_features : see :meth:`Encoder.fit`; has_numbers : whether searches may read columns that are split at
+        thresholds as numbers.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without, "needs_features": needs_features}
@@ -57,15 +59,15 @@ class TableColumns(Columns):
                 check(encoder.fit(X, **columns, check=check))
             return encoder
 
-        numbers = (lambda: checked(SparseEncoder(spec))) if spec.numeric == "numbers" else None
-        return cls(X, lambda: checked(Encoder(spec)), numbers)
+        is_split = has_numbers and spec.numeric in ("numbers", "thresholds")
+        return cls(X, lambda: checked(Encoder(spec)), (lambda: checked(SparseEncoder(spec))) if is_split else None)
 
     def __len__(self) -> int:
         return len(self.X)
 
     @property
     def has_numbers(self) -> bool:
-        """Return whether a column has a threshold between any two neighbouring numbers."""
+        """Return whether a search may read the columns as numbers."""
         return self._make_numbers is not None
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
@@ -16,7 +18,7 @@ from optree.arrays import as_float
 from optree.budget import Clock
 from optree.drawing import views
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import NoRoomError, OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import by_column, check_parameters, seed_of
 from optree.estimators.pictures import TreePictures
@@ -126,14 +128,38 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Set the fitted attributes to the tree of an objective."""
         objective = self._charged(objective.of_rows(problem), problem)
         solver, seed = self._searcher(problem), seed_of(getattr(self, "random_state", None))
+        fitting = self._fitting(solver, problem, objective)
         start, own = self._start(problem, objective) if solver.warm_start else (None, None)
-        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
-        result = solver.solve(problem, objective, clock, seed, **arguments)
+        parameters = self._parameters() if fitting is solver else {}
+        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **parameters)
+        result = fitting.solve(problem, objective, clock, seed, **arguments)
         self._keep_result(result, problem, unit)
         self.compile_seconds_ = clock.compile_seconds()
         if result.status not in ("optimal", "heuristic"):
             self._ended(result.status, self._limit_text(result))
         return self
+
+    def _fitting(self, solver: solvers.Solver, problem: Problem, objective: Objective) -> solvers.Solver:
+        """Return the solver, or the engine in its place if the codes that the solver reads do not fit into memory.
+
+        The engine reads each column once, as numbers, and minimises the same objective over the same splits. A solver
+        with an objective that the engine does not accept has a heuristic tree (:meth:`Solver.solve`).
+        """
+        if "numeric" in solver.features or not problem.columns.has_numbers:
+            return solver
+        solver.check_objective(objective)
+        try:
+            solver.readable(problem).columns.encoder  # noqa: B018
+        except NoRoomError as error:
+            engine = solvers.get("optree")
+            try:
+                engine.check_objective(objective)
+            except OptreeError:
+                return solver
+            text = f"{error}; a search that reads each column once takes the place of {solver.name}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            return engine
+        return solver
 
     def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
         """Set the fitted attributes of a search."""

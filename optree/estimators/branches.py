@@ -60,7 +60,7 @@ class BranchesClassifier(TreeClassifier):
 
     _solver = "branches"
 
-    def _bytes_per_row(self, encoder: Encoder) -> int:
+    def _bytes_per_row(self, encoder: Encoder, rows: int) -> int:
         """Return the bytes that a fit needs for each row: a code and a truth value for each category."""
         return 5 * sum(column.n_categories for column in encoder.columns_)
 

@@ -34,6 +34,8 @@ class GOSDTClassifier(TreeClassifier):
         "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves have the
         best labels for the objective. An area is that of the leaves in the order of `predict_proba`. For all but the
         accuracies, weights of rows that add up to more than 2^25 in their common unit are rounded to fit.
+    {min_samples_leaf}
+        For the accuracies only.
     {class_weight}
     max_thresholds : int or None, default=None
         {max_thresholds}
@@ -71,6 +73,7 @@ class GOSDTClassifier(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     objective: str = "accuracy"
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = None
     guess_thresholds: bool = False
     guess_lower_bound: bool = False
@@ -89,7 +92,9 @@ class GOSDTClassifier(TreeClassifier):
 
     def _objective(self) -> Objective:
         with renamed({"measure: ": "objective: "}):
-            return Objective.of(self.regularization, "leaf", measure=self.objective)
+            return Objective.of(
+                self.regularization, "leaf", measure=self.objective, min_samples_leaf=self.min_samples_leaf
+            )
 
     def _parameters(self) -> dict:
         guesses = {"guess_thresholds": self.guess_thresholds, "guess_lower_bound": self.guess_lower_bound}

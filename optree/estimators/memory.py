@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from optree.budget import Budget, rss_mib
-from optree.errors import OptreeError, renamed
+from optree.errors import NoRoomError, renamed
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+MODERATE_MIB = 1024  # that the codes of a fit without a memory limit may need
 _LITTLE_MIB = 1  # a need below is not compared with the free memory of the system
 _MEMINFO = "/proc/meminfo"
 _LIMITS = {"seconds": "time_limit", "iterations": "iteration_limit", "memory_mib": "memory_limit"}
@@ -39,13 +40,22 @@ def available_mib(memory_limit: float | None) -> float:
     return max(0.0, available)
 
 
-def check_fits(rows: int, found: str, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
-    """Raise OptreeError if rows do not fit into the available memory; ``found`` names and counts their columns."""
+def check_fits(
+    rows: int, found: str, bytes_per_row: int, memory_limit: float | None, remedy: str, default: float = math.inf
+) -> None:
+    """Raise NoRoomError if rows do not fit into the available memory; ``found`` names and counts their columns.
+
+    default : the limit in MiB on these rows, if there is no ``memory_limit``.
+    """
     needed = rows * bytes_per_row / 2**20
     if memory_limit is None and needed < _LITTLE_MIB:
         return
-    if needed > (available := available_mib(memory_limit)):
-        raise OptreeError(
+    available, allowed = available_mib(memory_limit), "are available"
+    if memory_limit is None and default < available:
+        available, allowed = default, "are the default limit"
+        remedy += ", or a memory_limit"
+    if needed > available:
+        raise NoRoomError(
             f"X: {rows} rows with {found} need {math.ceil(needed)} MiB of memory or more, "
-            f"and {int(available)} MiB are available; give {remedy}"
+            f"and {int(available)} MiB {allowed}; give {remedy}"
         )

@@ -7,8 +7,8 @@ from optree.errors import OptreeError
 from optree.estimators.parameters import by_column, is_whole
 
 
-def directions_of(given, encoder: Encoder) -> list[int]:
-    """Return 1, -1 or 0 for each column of an encoder; see ``monotonic_cst`` of `OptimalTreeClassifier`.
+def directions_of(given, encoder: Encoder) -> dict[str, int]:
+    """Return 1, -1 or 0 for each column of an encoder by name; see ``monotonic_cst`` of `OptimalTreeClassifier`.
 
     Raises
     ------
@@ -22,4 +22,4 @@ def directions_of(given, encoder: Encoder) -> list[int]:
     for column in encoder.columns_:
         if by_name[column.name] and column.form != "thresholds" and column.parts != ("false", "true"):
             raise OptreeError(f"monotonic_cst: column {column.name!r} has categories without an order; give 0")
-    return [int(by_name[column.name]) for column in encoder.columns_]
+    return {name: int(direction) for name, direction in by_name.items()}

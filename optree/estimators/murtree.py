@@ -11,15 +11,23 @@ from typing import Self
 import numpy as np
 from sklearn.base import clone
 
+from optree.encoding import Encoder
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.objective import Objective
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
+from optree.solvers.routing import bytes_of_pairs
 
 
 class AllLimits:
     """The trees for all limits and for all lambda, of an estimator with ``max_depth`` and ``max_splits``."""
+
+    def _bytes_per_row(self, encoder: Encoder, rows: int) -> int:
+        """Return the bytes that a fit of some rows needs for each row, tables of pairs of features included."""
+        classes, depth = len(getattr(self, "classes_", (0,))), self.max_depth or 0
+        pairs = bytes_of_pairs(depth, classes, encoder.n_features_, rows)
+        return super()._bytes_per_row(encoder, rows) + pairs // rows
 
     def _explore(self, search: Callable, X, y, sample_weight):
         """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""

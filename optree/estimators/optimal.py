@@ -144,16 +144,13 @@ class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
     warm_start: bool = False
     monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
 
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding; monotone trees are searched over coded features."""
-        spec = super()._encoding
-        return spec if self.monotonic_cst is None else replace(spec, numeric="thresholds")
-
     def _searcher(self, problem: Problem) -> Solver:
         """Return the solver of a problem."""
         if self.monotonic_cst is None:
             return super()._searcher(problem)
         if len(problem.classes) != 2:
             raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
-        return monotone.solver(directions_of(self.monotonic_cst, problem.columns.encoder))
+        columns = problem.columns
+        return monotone.solver(
+            directions_of(self.monotonic_cst, columns.numbers if columns.has_numbers else columns.encoder)
+        )

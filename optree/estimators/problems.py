@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed, warn
-from optree.estimators.memory import budget_of, check_fits
+from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
 from optree.estimators.tables import check_order, find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
@@ -133,8 +133,8 @@ class TableEstimator(BaseEstimator):
         """Return the weights of the problem's rows, and the user's weight for a weight of 1; see `whole_weights`."""
         return whole_weights(sample_weight, getattr(self, "class_weight", None), labels, classes)
 
-    def _bytes_per_row(self, encoder: Encoder) -> int:
-        """Return the bytes that a fit needs for each row, at the least."""
+    def _bytes_per_row(self, encoder: Encoder, rows: int) -> int:
+        """Return the bytes that a fit of some rows needs for each row, at the least."""
         return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
 
     def _columns(self, X, classes: tuple[str, ...] = (), clock: Clock | None = None) -> TableColumns:
@@ -147,9 +147,10 @@ class TableEstimator(BaseEstimator):
             remedy = f"{fewer}fewer rows or fewer columns"
             if isinstance(encoder, SparseEncoder):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+                check_fits(len(X), found, needed, self.memory_limit, remedy)
             else:
-                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
-            check_fits(len(X), found, needed, self.memory_limit, remedy)
+                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder, len(X))
+                check_fits(len(X), found, needed, self.memory_limit, remedy, MODERATE_MIB)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
@@ -159,6 +160,6 @@ class TableEstimator(BaseEstimator):
             return bool(seconds) and clock.seconds() * (read + 1) >= seconds * read
 
         left_out = find_left_out(X, named, spec, late=late)
-        if not self._reads_numbers and spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:
-            spec = replace(spec, numeric="thresholds")
-        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, not self._reads_numbers)
+        needs_features, is_binary = not self._reads_numbers, getattr(X, "dtype", None) == np.int8
+        has_numbers = not (needs_features and is_binary)
+        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, needs_features, has_numbers)

@@ -11,7 +11,7 @@ from typing import Any
 from optree.arrays import as_float
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
-from optree.errors import OptreeError, choice
+from optree.errors import NoRoomError, OptreeError, choice
 from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -309,9 +309,15 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        given, objective = self.readable(problem), objective.of_rows(problem)
+        source, given, objective = problem, self.readable(problem), objective.of_rows(problem)
         problem = self.searched(given, objective)
-        self.check_problem(problem)
+        source = source if problem is given else problem
+        has_numbers = source.columns.has_numbers
+        try:
+            self.check_problem(problem)
+        except NoRoomError:
+            if not has_numbers:
+                raise
         if incumbent_columns is not None:  # of the same rows, which the parts of rows have in place of them
             incumbent_columns = self.searched(given.over(incumbent_columns), objective).columns
         clock = (budget or Budget()).start()
@@ -323,6 +329,7 @@ class Solver(Declaration):
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)
+        is_large = False  # whether the codes do not fit into memory
         try:
             with clock.heard():
                 clock.check()
@@ -332,14 +339,19 @@ class Solver(Declaration):
                     task = replace(task, route=self.route(task, parameters))
                 trace.start(*task.route)
                 outcome = self.run(task, seed, **parameters)
-        except Stopped as stop:  # before the search
+        except (Stopped, NoRoomError) as stop:  # before the search
+            if (is_large := isinstance(stop, NoRoomError)) and not has_numbers:
+                raise
             clock.prepared()
             columns = task.incumbent_columns or problem.columns
-            columns = columns if task.incumbent else columns.at_splits([])[0]
+            if not task.incumbent:
+                columns = source.columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
-            outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
-        late = outcome.status == "time_limit" and clock.budget.seconds != 0
-        if late and (found := sampled_tree(task, ordered=not self.exact)):
+            status = "memory_limit" if is_large else stop.args[0]
+            outcome = Outcome(tree, lower, status, {"iterations": 0}, columns=columns)
+        late = is_large or (outcome.status == "time_limit" and clock.budget.seconds != 0)
+        sample = replace(task, problem=task.problem.over(source.columns))
+        if late and (found := sampled_tree(sample, ordered=not self.exact)):
             trees = (outcome.tree, outcome.columns or problem.columns), found
             costs = [replace(task, problem=task.problem.over(own)).cost(tree) for tree, own in trees]
             tree, own = trees[costs[1] < costs[0]]

@@ -11,7 +11,8 @@ no dynamic program over supports decides it. The search has three steps, and end
 
 *Atoms* of a column are the parts of its values that no candidate split separates: intervals between thresholds,
 categories, and the missing values. Each atom has a training row. A node of a tree is a *box*: a set of atoms of each
-column.
+column. The first two steps have the atoms of the optimal tree's splits alone: columns of numbers are read as numbers,
+and only the third step needs a coded feature for each threshold.
 
 M1 (leaves).
 **Statement**: a tree is monotone in column c if and only if, for leaves A and B whose boxes have a common atom of every
@@ -36,7 +37,7 @@ Monotonicity Constraints", SIGKDD Explorations 2002.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -45,7 +46,10 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.budget import Stopped
-from optree.problem import Problem
+from optree.columns import Columns
+from optree.encoding.coded_rows import CodedRows, ValueTests
+from optree.encoding.fitted_columns import Column
+from optree.errors import NoRoomError
 from optree.result import Outcome, Trace
 from optree.solvers import get
 from optree.solvers.base import Solver, Task
@@ -67,29 +71,21 @@ class Order(NamedTuple):
     every: dict[int, int]  # all atoms of each column, as bits
 
     @classmethod
-    def of(cls, problem: Problem, directions: Sequence[int]) -> Order:
-        """Return the order of the columns of a problem.
+    def of(cls, columns: Columns, directions: Mapping[str, int]) -> Order:
+        """Return the order of the columns of a table.
 
-        directions : 1, -1 or 0 for each column of the encoder: the prediction rises, falls, or may do both.
+        directions : 1, -1 or 0 for each column by name: the prediction rises, falls, or may do both.
         """
-        columns, sources = problem.columns.encoder.columns_, np.array(problem.columns.sources)
-        inside, ordered, every = [], {}, {}
-        for c, column in enumerate(columns):
-            own = np.flatnonzero(sources == c)
-            atoms = np.unique(problem.codes[:, own], axis=0).astype(np.int64)
-            if column.form == "thresholds":  # a threshold's code is 1 below it; a test for missing values comes after
-                lacks = atoms[:, len(column.parts)] == 1 if column.has_missing else np.zeros(len(atoms), bool)
-                values = -atoms[:, : len(column.parts)].sum(axis=1)
-            else:
-                values, lacks = atoms[:, 0], atoms[:, 0] == len(column.parts)
-            rank = np.lexsort([values * (directions[c] or 1), lacks])
-            every[c] = (1 << len(atoms)) - 1
-            if directions[c]:
-                ordered[c] = (1 << int((~lacks).sum())) - 1
-            for place, feature in enumerate(own.tolist()):
-                codes = atoms[rank, place]
-                inside.append([_bits(codes == code) for code in range(len(problem.features[feature].labels))])
-        return cls(sources.tolist(), inside, ordered, every)
+        drop, inside, ordered, every = columns.encoder.spec.drop, [], {}, {}
+        for c, column in enumerate(columns.encoder.columns_):
+            if tests := column.tests(drop):
+                atoms, known = _atoms(column, tests, directions[column.name] < 0)
+                every[c] = (1 << len(atoms)) - 1
+                if directions[column.name]:
+                    ordered[c] = (1 << known) - 1
+                parts = column.n_categories if column.is_whole else 2
+                inside += [[_bits(codes == code) for code in range(parts)] for codes in atoms.T]
+        return cls(columns.sources, inside, ordered, every)
 
     def below(self, low: dict[int, int], high: dict[int, int]) -> bool:
         """Return whether some row of a box is below some row of another box, and differs in a monotone column only."""
@@ -102,6 +98,21 @@ class Order(NamedTuple):
     def _atoms(self, box: dict[int, int], c: int) -> int:
         """Return the ordered atoms of a box in a monotone column."""
         return box.get(c, self.every[c]) & self.ordered[c]
+
+
+def _atoms(column: Column, tests: list[tuple[int, float]], falls: bool) -> tuple[np.ndarray, int]:
+    """Return the codes of the atoms of a column for some tests, int[m, q], and the number of atoms with an order.
+
+    Neighbouring values with equal codes are one atom. So are the missing values and values with the same codes.
+    falls : whether the atom of the greatest values comes first.
+    """
+    values = [*column.parts, np.inf] if column.form == "thresholds" else [*range(len(column.parts))]
+    values = values[:: -1 if falls else 1]
+    lacks = [column.n_categories - 1 if column.is_whole else np.nan] * column.has_missing
+    rows = CodedRows(np.array([*values, *lacks], float)[:, None], ValueTests.of([(0, *test) for test in tests]))
+    codes = rows.array(column.n_categories)
+    _, first = np.unique(codes, axis=0, return_index=True)
+    return codes[np.sort(first)], int((first < len(values)).sum())
 
 
 def _bits(chosen: np.ndarray) -> int:
@@ -133,13 +144,15 @@ class _Search:
     ``decisions`` its tree in preorder: a class -1 - k for a leaf, or the feature of a split.
     """
 
-    def __init__(self, task: Task, order: Order):
-        self.task, self.order, self.iterations = task, order, 0
+    def __init__(self, task: Task, order: Order, before: _Search | None = None):
+        self.task, self.order, self.iterations = task, order, before.iterations if before else 0
         self.groups, scale = task.problem.groups, task.scale
         self.paid = (scale.penalty, 0) if task.objective.penalty == "split" else (0, scale.penalty)  # split, leaf
         self.decisions: tuple[int, ...] = ()
         costs = self._node(None, _LEAF, np.arange(len(self.groups.rows)), {}).leaf
         self.best, self.decisions = min((cost, (-1 - k,)) for k, cost in enumerate(costs))
+        self.before = before if before and before.best <= self.best else None  # has the tree of cost ``best`` so far
+        self.best = min(self.best, before.best if before else self.best)
 
     def _node(self, structures, at: int, rows: np.ndarray, box: dict[int, int]) -> _Node:
         """Return an open node."""
@@ -160,7 +173,7 @@ class _Search:
             raise Stopped(limit)
         if not nodes:
             if cost < self.best:
-                self.best, self.decisions = cost, decisions
+                self.best, self.decisions, self.before = cost, decisions, None
             return
         *rest, node = nodes
         others = cost + sum(other.least for other in rest)
@@ -199,8 +212,10 @@ class _Search:
         below = self.order.below
         return not any(other != k and (below(box, leaf) if k else below(leaf, box)) for leaf, other in leaves)
 
-    def tree(self) -> Tree:
-        """Return the best tree."""
+    def tree(self) -> tuple[Tree, Columns]:
+        """Return the best tree, and the columns whose features it splits."""
+        if self.before:
+            return self.before.tree()
         problem, left = self.task.problem, iter(self.decisions)
         labels: list[int] = []
 
@@ -220,7 +235,7 @@ class _Search:
             queue += children
         tree = Tree.grow(problem, choose, root)
         prediction = np.where(tree.feature == LEAF, np.array(labels, np.int32), tree.prediction)
-        return replace(tree, prediction=prediction.astype(np.int32))
+        return replace(tree, prediction=prediction.astype(np.int32)), problem.columns
 
 
 class _Splits:
@@ -283,25 +298,26 @@ class _Set:
                 yield least, feature, [max(part, _LEAF) for part in parts]
 
 
-def run(task: Task, seed: int, directions: Sequence[int]) -> Outcome:
+def run(task: Task, seed: int, directions: Mapping[str, int]) -> Outcome:
     """Search; ``seed`` is unused: no random numbers are drawn."""
-    problem, scale, clock = task.problem, task.scale, task.clock
-    search = _Search(task, Order.of(problem, directions))
+    problem, clock = task.problem, task.clock
     clock.prepared()
-    part = clock.halfway(0)
-    free = get("optree").solve(problem, task.objective, part.start())
-    lower, status = free.lower_bound, free.status
+    free = get("optree").solve(problem, task.objective, clock.halfway(0).start())
+    search, lower, status = _search(task, free.columns, directions), free.lower_bound, free.status
     iterations = free.counters["iterations"]
     task.trace.add(search.best, lower)
     try:
-        if free.columns is problem.columns:  # else a limit was reached before a tree over these features
-            search.run(_Splits(free.tree))
+        search.run(_Splits(free.tree))
+        task.trace.add(search.best, lower)
+        if status == "optimal" and lower < search.best and free.columns is not problem.columns:
+            problem.columns.coded.encode(clock.check)
+            search = _search(task, problem.columns.coded, directions, search)
         while status == "optimal" and lower < search.best:
-            slack = max(1, (free.cost // _SHARE if lower == free.cost else (lower - free.cost) * _STEP) + scale.penalty)
-            bound = min(search.best - 1, free.cost + slack)
-            found = Rashomon(problem, task.objective, clock.check)
-            wanted = Bound(absolute=Fraction(bound, problem.total_weight * scale.row))
-            found.run(scale, clock.start(iterations), Trace(clock), wanted)
+            slack = max(1, (free.cost // _SHARE if lower == free.cost else (lower - free.cost) * _STEP))
+            bound = min(search.best - 1, free.cost + slack + task.scale.penalty)
+            found = Rashomon(search.task.problem, task.objective, clock.check)
+            wanted = Bound(absolute=Fraction(bound, problem.total_weight * task.scale.row))
+            found.run(task.scale, clock.start(iterations), Trace(clock), wanted)
             iterations += found.counters["iterations"]
             if found.certified is not None and found.certified >= free.cost:
                 search.run(_Set(search, found))
@@ -310,19 +326,27 @@ def run(task: Task, seed: int, directions: Sequence[int]) -> Outcome:
             task.trace.add(search.best, lower)
     except Stopped as stop:
         status = stop.args[0]
+    except NoRoomError:
+        status = "memory_limit"
     except KeyboardInterrupt:
         status = "interrupted"
     counters = {"iterations": iterations, "partial trees": search.iterations}
-    return Outcome(search.tree(), lower, "optimal" if lower == search.best else status, counters)
+    tree, columns = search.tree()
+    return Outcome(tree, lower, "optimal" if lower == search.best else status, counters, columns=columns)
 
 
-def solver(directions: Sequence[int]) -> Solver:
-    """Return the solver of monotone trees, for 1, -1 or 0 for each column of the encoder."""
+def _search(task: Task, columns: Columns, directions: Mapping[str, int], before: _Search | None = None) -> _Search:
+    """Return a search over the features of some columns, for trees of less cost than the tree of another search."""
+    return _Search(replace(task, problem=task.problem.over(columns)), Order.of(columns, directions), before)
+
+
+def solver(directions: Mapping[str, int]) -> Solver:
+    """Return the solver of monotone trees, for 1, -1 or 0 for each column by name."""
     return Solver(
         name="monotone",
         title="the engine, then branch and bound over a Rashomon set",
         paper="this project; proofs in `optree/solvers/monotone.py`",
-        features=("binary", "multiway"),
+        features=("binary", "multiway", "numeric"),
         constraints=("max_depth", "min_samples_leaf"),
         exact=True,
         iteration="one visit to a set of rows",

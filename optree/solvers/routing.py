@@ -57,6 +57,7 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
         return _route_of_values(task)
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
         return route
+    task.problem.columns.encode(task.clock.check)
     if (
         parameters["by_depth"]
         and is_shallow(task.problem, task.objective)
@@ -102,9 +103,14 @@ def is_shallow(problem: Problem, objective: Objective) -> bool:
         return False
     if problem.costs is not None or objective.min_samples_leaf > 1:
         return False
-    tables = (objective.max_depth + 2) * (len(problem.classes) + 1)  # of pairs of features
-    size = 2 if problem.total_weight < 2**14 else 4 if problem.total_weight < 2**30 else 8  # bytes of a count
-    return tables * (len(problem.features) + 32) ** 2 * size < _TABLE_BYTES
+    of_problem = len(problem.classes), len(problem.features), problem.total_weight
+    return bytes_of_pairs(objective.max_depth, *of_problem) < _TABLE_BYTES
+
+
+def bytes_of_pairs(depth: int, classes: int, features: int, weight: int) -> int:
+    """Return an upper bound on the bytes of the depth-limited search's tables of pairs of features."""
+    size = 2 if weight < 2**14 else 4 if weight < 2**30 else 8  # bytes of a count
+    return (depth + 2) * (classes + 1) * (features + 32) ** 2 * size
 
 
 def _may_leave_out_rows(task: Task) -> bool:

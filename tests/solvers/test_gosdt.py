@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support import runs
@@ -21,6 +23,26 @@ def test_per_leaf_and_without_similar_support_it_is_the_optimum():
     for seed in seeds(600, 60):
         objective = Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)], "leaf")
         check("gosdt", random_problem(seed), objective, similar_support=seed % 2 == 0)
+
+
+@pytest.mark.parametrize(
+    "seeds_of_problems", [range(12), pytest.param(seeds(900, 60), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_with_a_minimum_of_rows_in_a_leaf_it_is_the_optimum(seeds_of_problems):
+    """Some rows weigh more than one, and some mistakes cost more."""
+    splits = 0
+    for seed in seeds_of_problems:
+        random = np.random.RandomState(seed)
+        problem = (random_problem, thresholds)[seed % 2](seed)
+        if seed % 3 == 0:
+            problem = replace(problem, weights=random.randint(0, 4, len(problem.y)) + (np.arange(len(problem.y)) == 0))
+        if seed % 5 == 0:
+            classes = len(problem.classes)
+            problem = problem.with_costs(random.randint(1, 4, (classes, classes)) * (1 - np.eye(classes, dtype=int)), 1)
+        regularization = REGULARIZATIONS[seed % len(REGULARIZATIONS)]
+        objective = Objective.of(regularization, ("leaf", "split")[seed // 2 % 2], min_samples_leaf=2 + seed % 5)
+        splits += check("gosdt", problem, objective).tree.n_splits > 0
+    assert splits
 
 
 def thresholds(seed: int):

@@ -15,6 +15,7 @@ from support.refusal import refused
 
 from optree import OptimalTreeClassifier
 from optree.problem import Problem
+from optree.solvers import routing
 from optree.solvers.monotone import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
@@ -102,13 +103,21 @@ def check(seed: int) -> bool:
     return model.cost_ > OptimalTreeClassifier(regularization, **limits).fit(X, y, weights).cost_
 
 
-def test_small_problems_equal_brute_force():
+@pytest.fixture(params=[False, True], ids=["codes", "numbers"])
+def form(request, monkeypatch):
+    """Have the search without the constraint read coded features, or each column as numbers."""
+    if request.param:
+        monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0)
+        monkeypatch.setattr(routing, "_PAIRS", 0)
+
+
+def test_small_problems_equal_brute_force(form):
     assert sum(map(check, range(8))) >= 2
 
 
 @pytest.mark.slow
 @compiled_only
-def test_many_small_problems_equal_brute_force():
+def test_many_small_problems_equal_brute_force(form):
     assert sum(map(check, range(100, 180))) >= 20
 
 
@@ -146,7 +155,7 @@ def test_atoms_are_ordered_and_missing_values_come_last():
     X = pd.DataFrame({"a": [1.0, 2, 3, np.nan], "flag": [True, False, True, False]})
     model = OptimalTreeClassifier(monotonic_cst=[-1, 1])
     problem, _ = model._problem(X, [0, 1, 0, 1], None)
-    order = Order.of(problem, [-1, 1])
+    order = Order.of(problem.columns, {"a": -1, "flag": 1})
     assert order.every == {0: 0b1111, 1: 0b11}
     assert order.ordered == {0: 0b0111, 1: 0b11}
     names = [feature.name for feature in problem.features]

@@ -1,14 +1,16 @@
-"""A fit that cannot fit into memory is refused before it allocates."""
+"""Codes that cannot fit into memory are never computed: another search reads numbers, or the fit is refused."""
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from support.refusal import refused
 from support.traced import traced
 
@@ -23,24 +25,56 @@ from optree import (
 from optree.budget import rss_mib
 from optree.encoding import Encoder
 from optree.encoding.sparse_thresholds import SparseEncoder
-from optree.estimators import memory
+from optree.estimators import memory, problems
 from optree.estimators.memory import available_mib, check_fits
+from optree.solvers.routing import bytes_of_pairs
 
 X = np.random.RandomState(0).random_sample((3000, 4))
 Y = (X[:, 0] > 0.5).astype(int)
 
 
 @pytest.mark.parametrize("model", [GOSDTClassifier(0.3), MurTreeClassifier(1), MurTreeRegressor(1)])
-def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
+def test_a_search_over_numbers_takes_the_place_of_codes_above_the_limit(model):
+    """The codes are not computed; the tree is proven."""
+    own, y = model._solver, np.round(X[:, 0], 1) if isinstance(model, MurTreeRegressor) else Y
+    model.set_params(max_thresholds=2)
+    for limit in (0, math.inf):  # load the kernels of the searches
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            patch.setattr(problems, "MODERATE_MIB", limit)
+            patch.setattr(memory, "_LITTLE_MIB", 0)
+            model.fit(X, y)
     model.set_params(max_thresholds=None, memory_limit=rss_mib() + 60)
     with traced() as peak:
-        with refused("3000 rows with 11996 candidate splits need 1", "are available; give max_thresholds, "):
-            model.fit(X, Y)
+        with pytest.warns(ConvergenceWarning, match="3000 rows with 11996 candidate splits .*give max_thresholds"):
+            model.fit(X, y)
         assert peak() < 30 * 2**20  # the codes have 34 MiB
-    with refused("give max_thresholds below 2000, fewer rows or fewer columns"):
-        model.set_params(max_thresholds=2000, memory_limit=rss_mib() + 40).fit(X, Y)
+    assert (model.status_, model.solver_) == ("optimal", "sparsethresholds" if own == "gosdt" else model.solver_)
+    assert model.solver_ != own
+    least = model.cost_
+    with pytest.warns(ConvergenceWarning, match="give max_thresholds below 2000, fewer rows or fewer columns"):
+        model.set_params(max_thresholds=2000, memory_limit=rss_mib() + 40).fit(X, y)
+    assert model.cost_ == pytest.approx(float(least), rel=0.05)
     model.set_params(max_thresholds=5, memory_limit=rss_mib() + 4000)
-    assert model.fit(X, Y).status_ == "optimal"
+    assert model.fit(X, y).status_ == "optimal"
+    assert model.solver_ == own
+
+
+def test_an_objective_without_another_search_has_a_tree_and_a_bound():
+    """Its numbers are not coded either."""
+    with pytest.warns(ConvergenceWarning, match="ended by its memory_limit"):
+        model = GOSDTClassifier(0.01, objective="auc", memory_limit=rss_mib() + 60).fit(X, Y)
+    assert model.status_ == "memory_limit"
+    assert model.lower_bound_ <= model.cost_
+
+
+def test_codes_have_a_moderate_limit_by_default(monkeypatch):
+    monkeypatch.setattr(problems, "MODERATE_MIB", 50)
+    with pytest.warns(ConvergenceWarning, match="50 MiB are the default limit; give .*, or a memory_limit"):
+        model = GOSDTClassifier(0.3).fit(X, Y)
+    assert (model.status_, model.solver_) == ("optimal", "sparsethresholds")
+    model.set_params(memory_limit=rss_mib() + 4000)
+    assert model.fit(X, Y).solver_ == "gosdt"
 
 
 def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
@@ -49,7 +83,7 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
     assert available_mib(None) == 20
     assert available_mib(rss_mib() + 10) == pytest.approx(10, abs=2)
     assert available_mib(1) == 0
-    with refused("and 20 MiB are available"):
+    with pytest.warns(ConvergenceWarning, match="and 20 MiB are available"):
         MurTreeClassifier(1, max_thresholds=None).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
@@ -88,12 +122,13 @@ def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatc
     monkeypatch.setattr("optree.encoding.encoder._MANY", 4000)
     for model, needed in (
         (DL85Classifier(max_thresholds=None), 13 * 2 * 2999),
-        (MurTreeClassifier(1, max_thresholds=None), 3 * 2 * 2999),
+        (MurTreeClassifier(1, max_thresholds=None), 3 * 2 * 2999 + bytes_of_pairs(1, 2, 2 * 2999, 3000) // 3000),
     ):
         read.clear()
         model.set_params(memory_limit=rss_mib() + 30)
+        columns = model._problem(X, Y, None)[0].columns.coded
         with refused(f"need {math.ceil(3000 * needed / 2**20)} MiB of memory or more", "fewer rows"):
-            model.fit(X, Y)
+            columns.encode(lambda: None)
         assert read == ["x0", "x1"]
 
 

@@ -104,12 +104,12 @@ def expand(data, memo, graph, node, rules):
     costs, entry, made = graph.cost, memo.entry[node], graph.node[node]
     for f in range(len(data.feature)):
         cost = rules.penalty + costs[LEAF, f + 1] + costs[REST + LEAF, f + 1]
-        if cost < entry["upper"]:
+        if cost < entry["upper"] and has_rows(graph, f, rules.min_rows):
             entry["upper"], entry["feature"] = cost, f
     made["first_edge"] = graph.used[EDGES]
     previous = -1
     for f in range(len(data.feature)):
-        if may_win(data, memo, graph, node, f, rules.penalty) and add_edge(data, memo, graph, node, f, previous, rules):
+        if may_win(data, memo, graph, node, f, rules) and add_edge(data, memo, graph, node, f, previous, rules):
             previous = f
     made["n_edges"] = graph.used[EDGES] - made["first_edge"]
     graph.used[EXPANDED] += 1
@@ -121,14 +121,26 @@ def expand(data, memo, graph, node, rules):
 
 
 @inner_function
-def may_win(data, memo, graph, node, f, penalty):
+def has_rows(graph, f, min_rows):
+    """Return whether both children of a split of the current node have the minimum of rows in a leaf."""
+    if min_rows < 2:
+        return True
+    rows = graph.counts[len(graph.counts) - 2]
+    return min(rows[f + 1], rows[0] - rows[f + 1]) >= min_rows
+
+
+@inner_function
+def may_win(data, memo, graph, node, f, rules):
     """Return whether a split of the current node may be better than the incumbent.
 
     A split is pruned if its lower bound reaches the incumbent's cost. A split is also pruned if the rows of a child can
     lose at most the penalty more than in every tree. Then the other child's tree for all rows costs no more (B3 of
-    ``engine/bounds.py``). An empty child is a case of the second rule.
+    ``engine/bounds.py``), and its leaves have no fewer rows. An empty child is a case of the second rule. A child with
+    fewer rows than a leaf may have is in no tree, and neither is the split.
     """
-    costs, floor = graph.cost, penalty
+    costs, penalty, floor = graph.cost, rules.penalty, rules.penalty
+    if not has_rows(graph, f, rules.min_rows):
+        return False
     for side in range(2):
         first = REST - side * REST
         loss, certain = costs[first + LEAF, f + 1], costs[first + CERTAIN, f + 1]

@@ -67,6 +67,7 @@ class Rules(NamedTuple):
     error: int
     penalty: int
     similar: bool
+    min_rows: int  # the minimum of rows in a leaf; above 1 rows are counted
 
 
 @inner_function

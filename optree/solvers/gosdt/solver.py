@@ -9,6 +9,9 @@ continued with its next split. Equal rows of different classes bound every tree 
 can improve by its penalty is a leaf (B.6). A split is pruned if its smaller child cannot repay the penalty (B.7). The
 bound of a split carries over to neighbouring splits, minus the rows on which they differ (Theorem 4.1, ``expand.py``).
 
+A split with a child of fewer rows than ``min_samples_leaf`` is no candidate. The rows that two such splits part
+differently may leave a leaf too small, so that Theorem 4.1 does not hold with a minimum above one row.
+
 The paper leaves the order of explorations open; here the least lower bound of the root comes first. Costs are whole
 numbers. Measures that are sums over rows are costs of predictions, for any number of classes.
 
@@ -155,12 +158,13 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
     offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
     if problem.costs is not None:
         problem = problem.with_costs(problem.costs - problem.costs.min(axis=1)[:, None], problem.unit)
-    data = layout(problem, best=best, check=task.clock.check) if leaf > scale.penalty else None
+    least = task.objective.min_samples_leaf
+    data = layout(problem, least > 1, best, task.clock.check) if leaf > scale.penalty else None
     task.clock.prepared()
     if data is None:
         tree = Tree.leaf(whole)
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
-    search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
+    search = Search(data, Rules(scale.error, scale.penalty, similar_support and least == 1, least), leaf)
     status, start = drive_with_starts(
         search,
         task if exact else replace(task, starts=False),
@@ -176,7 +180,7 @@ SOLVER = Solver(
     name="gosdt",
     title="best-first search over a dependency graph of supports",
     paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
-    constraints=("costs",),
+    constraints=("min_samples_leaf", "costs"),
     exact=True,
     iteration="one item taken from the queues: a signal, or a set of rows explored",
     run=run,

@@ -77,33 +77,40 @@ def _numbered(column: np.ndarray) -> np.ndarray:
     return rank[part]
 
 
-def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _partitions(codes: np.ndarray, check: Callable[[], None]) -> tuple[np.ndarray, np.ndarray]:
     """Return the features that are not constant and no copy of an earlier partition, binary ones first.
 
     Returns their numbers, and the categories of the groups, int[features, groups], by decreasing size.
 
-    codes : int[groups, features]
+    codes : int[groups, features]; check : called between blocks of features, which are changed in place.
     """
-    parts = transposed(codes)
-    most = parts.max(axis=1)
-    for j in np.flatnonzero(most > 1):
-        parts[j] = _numbered(parts[j])
-        most[j] = parts[j].max()
-    simple = np.flatnonzero(most < 2)
-    parts[simple[parts[simple, 0] > 0]] ^= 1
-    size = parts.sum(axis=1, dtype=np.int64)
-    varied = size > 0
-    binary, multiway = np.flatnonzero(varied & (most < 2)), np.flatnonzero(varied & (most > 1))
-    first = {row.tobytes(): j for row, j in zip(np.packbits(parts[binary], axis=1)[::-1], binary[::-1], strict=True)}
-    first |= {parts[j].tobytes(): j for j in multiway[::-1]}
+    parts = transposed(codes, check)
+    most, first = np.zeros(len(parts), parts.dtype), {}
+    for some in _slices(*parts.shape):
+        check()
+        block = parts[some]
+        most[some] = block.max(axis=1)
+        for column in np.flatnonzero(most[some] > 1):
+            block[column] = _numbered(block[column])
+        flipped = (most[some] < 2) & (block[:, 0] > 0)
+        block[flipped] ^= 1
+        size = np.count_nonzero(block, axis=1)
+        is_binary = block.max(axis=1) < 2
+        keys = np.packbits(block[is_binary], axis=1)
+        place = np.cumsum(is_binary) - 1
+        for column in np.flatnonzero(size).tolist():
+            key = keys[place[column]] if is_binary[column] else block[column]
+            first.setdefault(key.tobytes(), some.start + column)
+        block[is_binary & (2 * size > parts.shape[1])] ^= 1
+        most[some] = block.max(axis=1)
     kept = np.array(sorted(first.values(), key=lambda j: (most[j] > 1, j)), np.int64)
-    for j in multiway:
+    for j in np.flatnonzero(most > 1):
         falling = np.argsort(-np.bincount(parts[j]), kind="stable")
         rank = np.empty(len(falling), parts.dtype)
         rank[falling] = np.arange(len(falling))
         parts[j] = rank[parts[j]]
-    parts[binary[2 * size[binary] > parts.shape[1]]] ^= 1
-    return kept, parts[kept]
+    check()
+    return kept, parts if np.array_equal(kept, np.arange(len(parts))) else parts[kept]
 
 
 def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -250,7 +257,7 @@ def layout(
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
     classes = len(weights) if gains is None else gains.shape[1]
     check()
-    kept, parts = _partitions(codes)
+    kept, parts = _partitions(codes, check)
     if not len(kept) or classes < 2:
         return None
     sizes = parts.max(axis=1).astype(np.int64) + 1

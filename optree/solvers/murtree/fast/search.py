@@ -95,7 +95,7 @@ class Search:
 
         The memo then holds the interval that was reached, so that another search may begin.
         """
-        status = drive(self, clock, note, first=max(16, self.quick), end=self.iterations + iterations)
+        status = drive(self, clock, note, first=max(1, self.quick), end=self.iterations + iterations)
         if 0 <= self.stack.state[LEVEL] <= self.rules.levels:
             self.step(kernel.CLOSE)
         return status
@@ -162,7 +162,7 @@ class Search:
         """
         top = self.limits.levels - (feature != LEAF)
         self.ask(self.limits._replace(levels=top, wide=True, column=feature + 1, child=child), budget)
-        drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=max(16, self.quick))
+        drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=max(1, self.quick))
         if 0 <= self.stack.state[LEVEL] <= top:
             self.step(kernel.CLOSE)
         found = np.empty((2 * (int(self.stack.frame[top]["columns"]) - 1), 4), np.int64)
