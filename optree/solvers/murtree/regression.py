@@ -35,21 +35,10 @@ from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
 
-def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ones and the minus ones in the non-adjacent forms of whole numbers, each as int64[n].
-
-    Source: H. Prodinger, "On binary representations of integers with digits -1, 0, 1", Integers 0, 2000.
-    """
-    half = np.abs(numbers) >> 1
-    more = np.abs(numbers) + half
-    ones, minus = more & (half ^ more), half & (half ^ more)
-    return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
-
-
 def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, WholeTarget, int]:
     """Return the columns of the rows, the target, and the cost that no tree avoids.
 
-    This cost is left out of the search's costs. The words of class 0 have all rows, and serve as keys of supports.
+    This cost is left out of the search's costs.
     """
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
@@ -59,14 +48,11 @@ def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns,
     check()
     # A word has 32 bits at least, so that a vector of counts has no more numbers than a vector of float32.
     kind = np.uint32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.uint64
-    data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
-    words = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
-    rows, at = np.unique(data.group[words], return_index=True)
-    square = np.zeros(-(-data.group[words].size // 64) * 64, np.int64)
-    square[at[rows >= 0]] = by_group
-    target = WholeTarget(
-        square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum())
-    )
+    data = pack(codes[first], weight[:, None], kind=kind)
+    rows, at = np.unique(data.group, return_index=True)
+    square, sums = np.zeros((2, data.group.size), np.int64)
+    square[at[rows >= 0]], sums[at[rows >= 0]] = by_group, total
+    target = WholeTarget(square, sums, float(grid.fine), int(weight.sum()))
     return data, target, grid.squares - int(by_group.sum())
 
 
