@@ -10,8 +10,8 @@ Directed Graph", Soviet Mathematics Doklady 11, 1970.
 A row whose weight has several digits has a bit in several runs (``pair_counts.py``). Its sum stands at one of them, and
 groups without a sum are left out.
 
-**Worth.** Beside counts of the binary digits of the sums, in words of the node instead of the packed child: 500 rows and
-40 columns at depth 5 in .24 s for .34, 2000 rows in .42 s for .59. Targets of few digits gain nothing.
+**Worth.** Beside counts of the binary digits of the sums, in the words of the node: 500 rows and 40 columns at depth 5
+in .24 s for .34, 2000 rows in .42 s for .59. Targets of few digits gain nothing.
 """
 
 from __future__ import annotations
