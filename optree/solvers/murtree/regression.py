@@ -44,14 +44,17 @@ def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns,
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
     first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1), check)
     weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
-    by_group = np.array([-(-grid.fine * s * s // w) for w, s in zip(weight.tolist(), total.tolist(), strict=True)])
+    by_group, heavier = grid.fine * total**2, np.flatnonzero(weight > 1)
+    of_heavier = zip(weight[heavier].tolist(), total[heavier].tolist(), strict=True)
+    by_group[heavier] = [-(-grid.fine * s * s // w) for w, s in of_heavier]
     check()
     # A word has 32 bits at least, so that a vector of counts has no more numbers than a vector of float32.
     kind = np.uint32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.uint64
     data = pack(codes[first], weight[:, None], kind=kind)
-    rows, at = np.unique(data.group, return_index=True)
+    places, at = np.flatnonzero(data.group.ravel() >= 0)[::-1], np.empty(len(total), np.int64)
+    at[data.group.ravel()[places]] = places  # the first place of each group is written last
     square, sums = np.zeros((2, data.group.size), np.int64)
-    square[at[rows >= 0]], sums[at[rows >= 0]] = by_group, total
+    square[at], sums[at] = by_group, total
     target = WholeTarget(square, sums, float(grid.fine), int(weight.sum()))
     return data, target, grid.squares - int(by_group.sum())
 
@@ -69,4 +72,4 @@ def regress(task: Task, deepening: bool) -> Outcome:
     offset = certain + penalty * (task.objective.penalty == "leaf")
     status = search.solve(task.clock, lambda *costs: task.trace.add(*(c + offset for c in costs)), deepening)
     tree = leaf if search.incumbent is None else search.tree(problem, search.incumbent)
-    return Outcome(tree, min(search.lower + offset, task.cost(tree)), status, search.counters)
+    return Outcome(tree, search.lower + offset, status, search.counters)
