@@ -374,7 +374,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--osrt", metavar="PYTHON", help="a Python that has osrt")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the sets (all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
-    parser.add_argument("--time-limit", type=float, default=10, metavar="S", help="seconds a search may take (10)")
+    parser.add_argument("--time-limit", type=float, default=20, metavar="S", help="seconds a search may take (20)")
     parser.add_argument("--out", required=True, metavar="CSV", type=Path, help="one line per run; it is continued")
     with reporting(os.devnull):
         benchmark(parser.parse_args(arguments))

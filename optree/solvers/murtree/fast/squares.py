@@ -205,7 +205,7 @@ def _costs(stack, rules, d, squares, c, q, out):
             needed |= max(leaf0 + high1, high0 + leaf1) >= least_two
         if needed:
             _list_pairs(stack, d, squares, c, j)
-            split0, split1 = split_gains(squares.column, own, width, width, j, factor)
+            split0, split1 = split_gains(squares.column, own, width, columns, j, factor)
             split0, split1 = split0 - penalty, split1 - penalty
             two = max(two, max(leaf0 + split1, split0 + leaf1))
             three = max(three, max(leaf0, split0) + max(leaf1, split1))
