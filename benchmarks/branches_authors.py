@@ -206,10 +206,10 @@ def benchmark(options: argparse.Namespace) -> None:
     print(markdown(rows))
 
 
-def output(path: str) -> TextIO:
+def output(path: str | Path, mode: str = "w") -> TextIO:
     """Open the CSV file."""
     try:
-        return open(path, "w", newline="")
+        return open(path, mode, newline="")
     except OSError as error:
         raise OptreeError(f"--out: {error}") from error
 

@@ -2,10 +2,13 @@
 
 All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth, without a penalty or
 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
-that takes longer than five seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
+that takes longer than two seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
 own, within 4 GiB and from the highest lambda and the least depth on, until it fails to prove one. The clock is the
 processor time of ``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A
 star marks a wrong certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
+
+With the defaults the whole table takes at most 25 minutes on a quiet machine. Runs are added to the CSV file, and runs
+that stand there are not repeated: the same command continues a table that was interrupted, or prints it again.
 
     python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --out runs.csv
 
@@ -24,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +46,8 @@ from optree.target import Values
 
 DEPTHS, PENALTIES = (3, 4, 5), (0, 0.05, 0.02, 0.01, 0.005, 0.002)
 CASES = [(depth, penalty) for depth in DEPTHS for penalty in PENALTIES]
-LONG = 5  # seconds
+LONG = 2  # seconds
+SHORT = 0.01  # seconds below which a ratio counts the preparation of the data rather than the search
 EQUAL = 1e-9  # relative difference of equal costs
 
 # Rows of equal predictions get their mean. The splits are counted in the program's own tree: two leaves may predict the
@@ -183,8 +188,37 @@ def write_set(folder: Path, X: np.ndarray, y: np.ndarray, thresholds: int) -> Pa
     return folder / "rows.npy"
 
 
-def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) -> list[Run]:
-    """Return the runs of all cases of a set."""
+def read_runs(path: Path) -> list[Run]:
+    """Return the runs of a CSV file; none if there is no such file."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        lines = csv.reader(file)
+        if tuple(next(lines, Run._fields)) != Run._fields:
+            raise OptreeError(f"--out {path}: the first line is not {','.join(Run._fields)!r}; give another file")
+        try:
+            return [
+                Run(
+                    dataset,
+                    int(depth),
+                    float(penalty),
+                    program,
+                    int(repeat),
+                    complete == "True",
+                    float(cost),
+                    int(iterations) if iterations else None,
+                    *map(float, numbers),
+                )
+                for dataset, depth, penalty, program, repeat, complete, cost, iterations, *numbers in lines
+            ]
+        except (TypeError, ValueError) as error:
+            raise OptreeError(f"--out {path}, line {lines.line_num}: no run ({error}); delete this line") from error
+
+
+def measure(
+    name: str, table: Path, pythons: dict, options: argparse.Namespace, known: list[Run], keep: Callable
+) -> list[Run]:
+    """Return the runs of all cases of a set: known ones, and new ones, which go to ``keep`` as they are done."""
 
     def run(program: str, cases: list, repeat: int) -> list[Run]:
         arguments, start = [table, json.dumps(cases), options.time_limit], time.perf_counter()
@@ -203,31 +237,37 @@ def measure(name: str, table: Path, pythons: dict, options: argparse.Namespace) 
             }
             found = {"cases": [lost], "peak_rss_mib": 4096}
         runs = zip(cases, found["cases"], strict=True)
-        return [Run(name, *case, program, repeat, **one, peak_rss_mib=found["peak_rss_mib"]) for case, one in runs]
+        runs = [Run(name, *case, program, repeat, **one, peak_rss_mib=found["peak_rss_mib"]) for case, one in runs]
+        keep(runs)
+        return runs
 
     runs, left = [], {program: list(CASES) for program in pythons}
     if "osrt" in left:
         left["osrt"] = sorted((case for case in CASES if case[1]), key=lambda case: (-case[1], case[0]))
     for repeat in range(options.repeats):
         for program, cases in left.items():
+            before = {(one.depth, one.penalty): one for one in known if (one.program, one.repeat) == (program, repeat)}
             own = []
-            for group in [[case] for case in cases] if program == "osrt" else [cases] if cases else []:
-                own += run(program, group, repeat)
-                if not own[-1].complete and program == "osrt":
+            for group in [[case] for case in cases] if program == "osrt" else [cases]:
+                own += [before[case] for case in group if case in before]
+                if missing := [case for case in group if case not in before]:
+                    own += run(program, missing, repeat)
+                if program == "osrt" and not own[-1].complete:
                     break
             left[program] = [(one.depth, one.penalty) for one in own if one.complete and one.cpu_seconds < LONG]
             runs += own
-            for one in own:
-                print(*one, file=sys.stderr)
     return runs
 
 
 class Case(NamedTuple):
-    """The runs of one case: medians of seconds, whether all runs are complete, and programs of wrong certificates."""
+    """The runs of one case: medians of seconds, whether all runs are complete, and wrong certificates.
+
+    A wrong certificate has the share by which its cost is above the lowest.
+    """
 
     seconds: dict[str, float]
     complete: dict[str, bool]
-    wrong: list[str]
+    wrong: dict[str, float]
 
     @classmethod
     def of(cls, runs: list[Run]) -> Case:
@@ -239,11 +279,11 @@ class Case(NamedTuple):
         return cls(
             {program: statistics.median(run.cpu_seconds for run in own) for program, own in by_program.items()},
             {program: all(run.complete for run in own) for program, own in by_program.items()},
-            [
-                program
-                for program, own in by_program.items()
-                if any(run.complete and run.cost > best * (1 + EQUAL) + EQUAL for run in own)
-            ],
+            {
+                run.program: run.cost / best - 1
+                for run in runs
+                if run.complete and run.cost > best * (1 + EQUAL) + EQUAL
+            },
         )
 
     def text(self, program: str) -> str:
@@ -259,6 +299,32 @@ class Case(NamedTuple):
         return self.seconds[program] / self.seconds["optree"]
 
 
+def summary(program: str, cases: dict[tuple, Case]) -> Iterator[str]:
+    """Yield lines on the ratios of a program's seconds to ours."""
+    groups = [
+        (f"depth {depth} {'with' if lam else 'without'} lambda", depth, lam) for depth in DEPTHS for lam in (0, 1)
+    ]
+    for what, *group in [*groups, ("all cases",)]:
+        own = [case for (_, depth, penalty), case in cases.items() if not group or group == [depth, bool(penalty)]]
+        pairs = [(case, ratio) for case in own if (ratio := case.ratio(program)) is not None]
+        if not pairs:
+            continue
+        mean = math.exp(statistics.fmean(math.log(ratio) for _, ratio in pairs))
+        stopped = sum(not case.complete[program] for case, _ in pairs)
+        text = f"- {program}, {what}: {number(mean)} in {len(pairs)} cases" + f", {stopped} of them stopped" * (
+            stopped > 0
+        )
+        long = [ratio for case, ratio in pairs if case.complete[program] and case.seconds[program] >= SHORT]
+        yield text + (f"; at least {number(min(long))} where it ends after 10 ms" if long else "")
+    wrong = [
+        f"{key[0]}, depth {key[1]}, lambda {key[2]:g}: {case.wrong[program]:.2g}"
+        for key, case in cases.items()
+        if program in case.wrong
+    ]
+    if wrong:
+        yield f"- {program}, wrong certificates, by the share of the cost above ours: {'; '.join(wrong)}"
+
+
 def benchmark(options: argparse.Namespace) -> None:
     """Measure all sets; every run goes to the CSV file as soon as its process is done, the table to the screen."""
     every = tables()
@@ -267,18 +333,23 @@ def benchmark(options: argparse.Namespace) -> None:
         raise OptreeError(f"--datasets {sorted(unknown)} are not known, or --repeats {options.repeats} is below 1")
     pythons = {"pystreed": (options.streed, PYSTREED), "osrt": (options.osrt, OSRT), "optree": (sys.executable, OPTREE)}
     pythons = {program: command for program, command in pythons.items() if command[0]}
+    known, path = read_runs(options.out), options.out
     print("| set | depth | " + " | ".join(f"lambda {penalty}" for penalty in PENALTIES) + " |")
-    print("| :-- | --: |" + " --: |" * len(PENALTIES))
+    print("| :-- | --: |" + " --: |" * len(PENALTIES), flush=True)
     cases: dict[tuple, Case] = {}
-    with output(options.out) as file, tempfile.TemporaryDirectory() as folder:
+    with output(path, "a") as file, tempfile.TemporaryDirectory() as folder:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Run._fields)
+
+        def keep(runs: list[Run]) -> None:
+            writer.writerows(runs)
+            file.flush()
+
+        if not file.tell():
+            writer.writerow(Run._fields)
         for name in options.datasets or every:
             table = write_set(Path(folder), *every[name])
             rows, columns = np.load(table, mmap_mode="r").shape
-            runs = measure(name, table, pythons, options)
-            writer.writerows(runs)
-            file.flush()
+            runs = measure(name, table, pythons, options, [run for run in known if run.dataset == name], keep)
             for depth in DEPTHS:
                 cells = [f"{name} ({rows} x {columns - 1})", str(depth)]
                 for penalty in PENALTIES:
@@ -288,25 +359,23 @@ def benchmark(options: argparse.Namespace) -> None:
                 print("| " + " | ".join(cells) + " |", flush=True)
     print("\nGeometric means of the ratios to our seconds (a search that was stopped counts as its seconds):\n")
     for program in pythons:
-        for depth in DEPTHS if program != "optree" else ():
-            for plain in (True, False):
-                own = [case for (_, at, penalty), case in cases.items() if at == depth and bool(penalty) != plain]
-                ratios = [ratio for case in own if (ratio := case.ratio(program)) is not None]
-                if ratios:
-                    mean, what = math.exp(statistics.fmean(map(math.log, ratios))), "without" if plain else "with"
-                    text = f"{number(mean)}, least {number(min(ratios))}, of {len(ratios)} cases"
-                    print(f"- {program}, depth {depth} {what} lambda: {text}")
+        if program != "optree":
+            print(*summary(program, cases), sep="\n")
+    failed = sum(not case.complete["optree"] for case in cases.values())
+    print(f"- optree was stopped in {failed} of {len(cases)} cases")
+    wrong = [key for key, case in cases.items() if "optree" in case.wrong]
+    print(f"- optree has {len(wrong)} wrong certificates", *wrong)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input ends with one line and exit code 1."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streed", metavar="PYTHON", help="a Python that has pystreed")
     parser.add_argument("--osrt", metavar="PYTHON", help="a Python that has osrt")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the sets (all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
-    parser.add_argument("--time-limit", type=float, default=30, metavar="S", help="seconds a search may take (30)")
-    parser.add_argument("--out", required=True, metavar="CSV", help="one line per run")
+    parser.add_argument("--time-limit", type=float, default=20, metavar="S", help="seconds a search may take (20)")
+    parser.add_argument("--out", required=True, metavar="CSV", type=Path, help="one line per run; it is continued")
     with reporting(os.devnull):
         benchmark(parser.parse_args(arguments))
 

@@ -295,9 +295,15 @@ class Values(Target):
 
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, float | None]:
         """Return the weight of the rows, and their mean."""
-        y, weights = self.y.take(rows), np.ones(len(rows), np.int64) if weights is None else weights[rows]
-        total, least = weights.sum(), self.y.min()
-        return np.array([total]), float(least + (weights * (y - least)).sum() / total) if total else None
+        above, total = self.y.take(rows) - self._least, len(rows)
+        if weights is not None:
+            above, total = weights[rows] * above, weights[rows].sum()
+        return np.array([total]), float(self._least + above.sum() / total) if total else None
+
+    @cached_property
+    def _least(self) -> float:
+        """Return the least number."""
+        return self.y.min()
 
     def predictions(self, leaves: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the nodes, and their values."""
@@ -318,7 +324,8 @@ class Values(Target):
 
     def training_loss(self, tree: Tree, problem: Problem) -> int:
         """Return the squared errors of a tree, in units of the grid."""
-        return self.grid(problem).loss(tree.apply(problem.codes))
+        grid = self.grid(problem)
+        return grid.loss(tree.apply(problem.codes)) if tree.n_nodes > 1 else grid.of_a_leaf
 
     def whole_loss(self, problem: Problem) -> Fraction:
         """Return the squared error of a leaf; 1 if all numbers are equal."""

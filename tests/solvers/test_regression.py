@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
 from support.modes import COMPILED, FULL, compiled_only, seeds
@@ -20,10 +19,11 @@ from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.solvers.kernels.jit import kernel
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.binary_columns import pack
 from optree.solvers.murtree.fast.pair_gains import near_gains
-from optree.solvers.murtree.regression import _signed_digits
+from optree.solvers.murtree.fast.pair_sums import make_groups
 from optree.target import Grid, Values
 
 MURTREE = solvers.get("murtree")
@@ -263,14 +263,13 @@ def test_limits_and_bad_input():
     assert MurTreeRegressor(0).fit(X, y).tree_.n_splits == 0
 
 
+def _near(bits, width, columns, runs, digits, sums, slices, tables, *rest):
+    groups = make_groups(bits, width, runs[digits], sums, slices, tables)
+    near_gains(bits, width, columns, runs, digits, slices, tables, groups, *rest)
+
+
 if COMPILED:
-
-    @njit
-    def _near(*arguments):
-        near_gains(*arguments)
-
-else:
-    _near = near_gains
+    _near = kernel(_near)
 
 
 @pytest.mark.slow
@@ -284,20 +283,21 @@ def test_near_gains_are_as_near_as_stated(kind):
         most = 2**30 // n if kind == np.uint32 else 2**40
         sums = random.randint(-most, most, n) // random.choice([1, 1000, most], n)
         weights = random.randint(1, 1 + 2 ** random.randint(1, 24 if kind == np.uint32 else 40), n)
-        data = pack(codes, np.stack([weights, *_signed_digits(sums)], axis=1), kind=kind)
+        codes[0, f - 1] = 1
+        held = codes[:, f - 1] == 1
+        data, size = pack(codes[held], weights[held, None], kind=kind), 8 * kind().itemsize
         width, tiles = len(data.bits) // len(data.group), (q + 4) // 4 * 4
         table = np.pad(np.column_stack([np.ones(n, int), codes]), ((0, 0), (0, width - q - 1)))
         node = np.stack([table.T @ (x[:, None] * table) for x in (weights, sums)])
         signed = np.dtype(f"i{kind().itemsize}")
-        child = data.bits.reshape(-1, width)[:, f]
-        place = np.flatnonzero(child)
-        runs, heavy = np.searchsorted(place, data.runs), data.digits - int(weights.max()).bit_length()
-        factor, scale = 2.0**20, 2.0 ** -max(0, int(weights.sum()).bit_length() - 30)
-        out, counts = np.zeros(4 * width, np.float32), np.zeros(2 * width * width, signed)
-        arrays = data.bits, width, tiles, runs, data.digits, place * width, child[place], heavy
+        rows, at = np.unique(data.group, return_index=True)
+        at, packed = at[rows >= 0], np.zeros(data.group.size + size, signed)
+        packed[at] = sums[held]
+        slices, tables = np.zeros(size * len(data.bits), signed), np.zeros(size * len(data.group) * 64, signed)
+        factor, out, counts = 2.0**20, np.zeros(4 * width, np.float32), np.zeros(2 * width * width, signed)
         own, roots = node[:, f].astype(signed).ravel(), np.zeros(4 * width * 64 // signed.itemsize, np.float32)
-        _near(*arrays, own, node.astype(signed).ravel(), width * width, scale, counts, roots, out)
-        held = table[:, f] == 1
+        arrays = data.bits, width, tiles, data.runs, data.digits, packed, slices, tables
+        _near(*arrays, own, node.astype(signed).ravel(), width * width, counts, roots, out)
         for c, m, j in np.ndindex(2, 2, q + 1):
             root = held if c == 0 else ~held
             root = root & (table[:, j] == m)
@@ -308,5 +308,5 @@ def test_near_gains_are_as_near_as_stated(kind):
                 )
                 for column in table[:, : q + 1].T
             )
-            near = float(out[(2 * c + m) * width + j]) * scale * factor
-            assert near * (1 - 2.0**-18) - 2 <= gain <= near * (1 + 2.0**-18)
+            near = float(out[(2 * c + m) * width + j]) * factor
+            assert near * (1 - 2.0**-12) - 2 <= gain <= near * (1 + 2.0**-12)

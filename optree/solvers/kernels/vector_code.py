@@ -63,6 +63,13 @@ class VectorCode:
         at = self.builder.bitcast(self.place(pointer, indices), self.vector.as_pointer())
         self.builder.store(value, at, align=2)
 
+    def x86(self, context, name, result, *args):
+        """Call an instruction of AVX-512, named with its bits; return None if the processor does not have it."""
+        if not {"+avx512f", "+avx512vl"} <= set(context.codegen().magic_tuple()[2].split(",")):
+            return None
+        kind, name = ir.FunctionType(result, [arg.type for arg in args]), f"llvm.x86.avx512.{name}"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), args)
+
     def call(self, name, *vectors):
         """Call an LLVM intrinsic, lane by lane."""
         return call(self.builder, name, self.vector, *vectors)

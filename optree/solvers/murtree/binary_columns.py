@@ -89,11 +89,18 @@ def merge_rows(
     ``check`` is called between the steps.
     """
     keys, features = np.empty(len(codes), np.int64), codes.shape[1]
-    hash_rows(codes, np.random.RandomState(0).randint(0, 2**62 // features, features, np.int64), keys)
+    hash_rows(codes, (salts(features) // np.uint64(4 * features)).astype(np.int64), keys)
     check()
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([keys[:1] == keys[:1], keys[1:] != keys[:-1]]))
+    if len(starts) == len(codes):
+        return np.arange(len(codes)), weights
     check()
-    if len(first) == len(codes) or not np.array_equal(codes, codes[first[group]]):
+    first, group = order[starts], np.empty(len(codes), np.int64)
+    group[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(codes)))
+    again = first[group] != np.arange(len(codes))
+    if not np.array_equal(codes[again], codes[first[group[again]]]):
         return np.arange(len(codes)), weights
     place = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
     total = np.bincount(place.ravel(), weights.ravel(), len(first) * weights.shape[1])  # float64: exact up to 2^53

@@ -35,38 +35,27 @@ from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
 
-def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ones and the minus ones in the non-adjacent forms of whole numbers, each as int64[n].
-
-    Source: H. Prodinger, "On binary representations of integers with digits -1, 0, 1", Integers 0, 2000.
-    """
-    half = np.abs(numbers) >> 1
-    more = np.abs(numbers) + half
-    ones, minus = more & (half ^ more), half & (half ^ more)
-    return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
-
-
 def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, WholeTarget, int]:
     """Return the columns of the rows, the target, and the cost that no tree avoids.
 
-    This cost is left out of the search's costs. The words of class 0 have all rows, and serve as keys of supports.
+    This cost is left out of the search's costs.
     """
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
     first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1), check)
     weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
-    by_group = np.array([-(-grid.fine * s * s // w) for w, s in zip(weight.tolist(), total.tolist(), strict=True)])
+    by_group, heavier = grid.fine * total**2, np.flatnonzero(weight > 1)
+    of_heavier = zip(weight[heavier].tolist(), total[heavier].tolist(), strict=True)
+    by_group[heavier] = [-(-grid.fine * s * s // w) for w, s in of_heavier]
     check()
     # A word has 32 bits at least, so that a vector of counts has no more numbers than a vector of float32.
     kind = np.uint32 if max(int(weight.sum()), int(np.abs(total).sum())) < 2**31 else np.uint64
-    data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
-    words = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
-    rows, at = np.unique(data.group[words], return_index=True)
-    square = np.zeros(-(-data.group[words].size // 64) * 64, np.int64)
-    square[at[rows >= 0]] = by_group
-    target = WholeTarget(
-        square, data.digits - int(weight.max()).bit_length(), float(grid.fine), words, int(weight.sum())
-    )
+    data = pack(codes[first], weight[:, None], kind=kind)
+    places, at = np.flatnonzero(data.group.ravel() >= 0)[::-1], np.empty(len(total), np.int64)
+    at[data.group.ravel()[places]] = places  # the first place of each group is written last
+    square, sums = np.zeros((2, data.group.size), np.int64)
+    square[at], sums[at] = by_group, total
+    target = WholeTarget(square, sums, float(grid.fine), int(weight.sum()))
     return data, target, grid.squares - int(by_group.sum())
 
 
@@ -83,4 +72,4 @@ def regress(task: Task, deepening: bool) -> Outcome:
     offset = certain + penalty * (task.objective.penalty == "leaf")
     status = search.solve(task.clock, lambda *costs: task.trace.add(*(c + offset for c in costs)), deepening)
     tree = leaf if search.incumbent is None else search.tree(problem, search.incumbent)
-    return Outcome(tree, min(search.lower + offset, task.cost(tree)), status, search.counters)
+    return Outcome(tree, search.lower + offset, status, search.counters)

@@ -157,7 +157,7 @@ def search(data, stack, memo, rules, many, squares, iterations):
             start(data, stack, memo, rules)
             state[LEVEL], state[UNBUILT] = top, 1
         elif state[UNBUILT]:
-            build_node(stack, d, d + 1 if 0 < d < top else len(stack.frame) - 1)
+            build_node(stack, d, d + 1 if 0 < d < top else len(stack.frame) - 1, target)
             state[UNBUILT] = 0
             finished = not expand(data, stack, rules, d, many, target)
             if d == 0:

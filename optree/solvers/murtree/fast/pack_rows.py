@@ -17,6 +17,7 @@ from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.jit.llvm import intrinsic, types
 from optree.solvers.kernels.vector_code import VectorCode
 from optree.solvers.murtree.binary_columns import padded
+from optree.solvers.murtree.fast.pair_sums import pack_sums
 
 ZERO = np.uint64(0)
 _padded = inner_function(padded)
@@ -178,11 +179,13 @@ def _alike(bits, width, words, i, j):
 
 
 @inner_function
-def build_node(stack, d, source):
+def build_node(stack, d, source, squares):
     """Build level ``d`` from the rows ``stack.mask`` of level ``source``."""
     frame, out, packed = stack.frame[d], stack.bits[d], stack.packed
     columns, width = stack.frame[source]["columns"], stack.frame[source]["width"]
     words = pack_rows(stack.bits[source], width, stack.runs[source], stack.mask, stack.moves, packed, stack.runs[d])
+    if squares is not None:
+        pack_sums(squares.sums[source], stack.runs[source], stack.mask, squares.sums[d])
     kept = distinct_columns(stack, packed, width, columns, words)
     size = _padded(kept, out.itemsize)
     for c in range(kept):
@@ -202,18 +205,3 @@ def select_child(stack, d, column, child):
     for w in range(runs[len(runs) - 1]):
         inside = bits[w * width + column]
         stack.mask[w] = inside if child else bits[w * width] & ~inside
-
-
-@inner_function
-def list_child(stack, d, column, child):
-    """List the words of level ``d`` with rows of a child: `Stack.place`, `Stack.packed` and `Stack.packed_runs`."""
-    bits, width, runs, place = stack.bits[d], stack.frame[d]["width"], stack.runs[d], stack.place
-    listed = np.int64(0)
-    stack.packed_runs[0] = 0
-    for run in range(len(runs) - 1):
-        for w in range(runs[run], runs[run + 1]):
-            inside = bits[w * width + column]
-            rows = inside if child else bits[w * width] & ~inside
-            place[listed], stack.packed[listed] = w * width, rows
-            listed += rows != 0
-        stack.packed_runs[run + 1] = listed

@@ -36,16 +36,14 @@ class PairCode(VectorCode):
         self.bits, self.runs = self.arrays(context, kinds, (bits, runs))
         self.width, self.digits, self.classes = width, digits, classes
 
-    def count(self, i, block, signs, tile=TILE, within=None, first=0):
+    def count(self, i, block, signs, tile=TILE):
         """Count the rows in both a column of a block and each of ``tile`` columns from ``i``.
 
-        signs : pairs of a class and the instruction, add or sub, for its rows. within : places and masks of the words
-        to count (`pack_rows.list_child`), which ``runs`` then counts; all words by default. first : digits before it
-        have no rows of these classes.
+        signs : pairs of a class and the instruction, add or sub, for its rows.
         """
         builder = self.builder
         totals = [self.variable() for _ in range(tile)]
-        with self.range(self.digits, start=first) as (digit, _):
+        with self.range(self.digits) as (digit, _):
             for total in totals:
                 builder.store(builder.add(builder.load(total), builder.load(total)), total)
             for k, combine in signs:
@@ -54,10 +52,8 @@ class PairCode(VectorCode):
                     builder.load(builder.gep(self.runs, [builder.add(at, self.number(end))])) for end in (0, 1)
                 )
                 with self.range(last, start=first) as (w, _):
-                    row = builder.load(builder.gep(within[0], [w])) if within else builder.mul(w, self.width)
+                    row = builder.mul(w, self.width)
                     others = self.load(self.bits, row, block)
-                    if within:
-                        others = builder.and_(others, self.load_splat(within[1], w))
                     for n, total in enumerate(totals):
                         both = builder.and_(self.load_splat(self.bits, row, i, self.number(n)), others)
                         builder.store(combine(builder.load(total), self.call("ctpop", both)), total)
@@ -69,7 +65,7 @@ class PairCode(VectorCode):
             self.store(self.builder.load(variable), out, self.builder.mul(self.number(n), self.width), block)
 
 
-def _counter(tile, signed=False):
+def _counter(tile):
     """Return the function that counts ``tile`` columns at once against a vector of others: see `pair_counts`."""
 
     @intrinsic
@@ -79,10 +75,7 @@ def _counter(tile, signed=False):
             code = PairCode(context, builder, (bits, runs), array, width, runs_, digits, classes)
             (target,) = code.arrays(context, (out,), (out_,))
             with code.range(columns, tile) as (i, _), code.range(width, code.lanes) as (block, _):
-                signs = [(k, builder.add)]
-                if signed:
-                    signs.append((builder.add(k, code.number(1)), builder.sub))
-                for n, count in enumerate(code.count(i, block, signs, tile)):
+                for n, count in enumerate(code.count(i, block, [(k, builder.add)], tile)):
                     code.store(count, target, builder.mul(builder.add(i, code.number(n)), width), block)
             return context.get_dummy_value()
 
@@ -172,11 +165,6 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     single_counts = pair_counts  # for columns = 1
 
-    def signed_pair_counts(bits, width, columns, runs, digits, classes, k, out):
-        """Write the weight of class ``k`` less the weight of the next class, as `pair_counts` does."""
-        both = [_count(bits, width, columns, runs, digits, classes, c) for c in (k, k + 1)]
-        out[: columns * width] = (both[0] - both[1]).reshape(-1)
-
     def two_class(bits, width, columns, runs, digits, single, pairs, out):
         """Find the extremes over i of the difference z(i, j), in both children of a split.
 
@@ -215,5 +203,5 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         out[: 4 * width] = np.concatenate([(heaviest[m] + heaviest[m + 1]).max(axis=0) for m in (0, 2, 4, 6)])
 
 else:
-    pair_counts, single_counts, signed_pair_counts = _counter(TILE), _counter(1), _counter(TILE, signed=True)
+    pair_counts, single_counts = _counter(TILE), _counter(1)
     two_class, many_class = _two_class, _many_class

@@ -13,9 +13,8 @@ from optree.budget import Clock
 from optree.problem import Problem
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
-from optree.solvers.kernels.bitset import salts
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.binary_columns import Columns, padded, table_of_rows
+from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.squares import WholeTarget, new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
@@ -36,11 +35,6 @@ class Search:
     """
 
     def __init__(self, data: Columns, limits: Rules, target: WholeTarget | None = None):
-        self.table, self.words = data.rows, None  # the rows of columns, and their words of which keys are made
-        if target is not None:
-            width = padded(len(data.rows) // 2 + 1, data.bits.itemsize)
-            rows = table_of_rows(data.bits.reshape(-1, width)[target.words, : len(data.rows) // 2 + 1])
-            data, self.words = data._replace(rows=rows, salt=salts(rows.shape[1])), target.words
         self.data, self.limits = data, limits
         self.many = True if target is None and data.classes > 2 else None
         self.stack = new_stack(data, limits, data.classes + 1 if self.many else 2)
@@ -175,7 +169,7 @@ class Search:
         The memo holds the root of the best tree of each support. Subtrees of at most two levels or splits are computed
         again from counts of pairs, which takes less memory. So are supports that are not in the memo.
         """
-        table, entries = self.table, self.memo.entry
+        table, entries = self.data.rows, self.memo.entry
 
         def choose(rows: np.ndarray, state: tuple[np.ndarray, int, int]) -> tuple[int, list]:
             support, levels, splits = state
@@ -183,7 +177,7 @@ class Search:
                 return LEAF, []
             at = -1
             if levels > 2 and not 0 < splits <= 2:
-                at = memos.look_up(self.memo, self.data.rows, self.data.salt, self._key(support), levels, splits)
+                at = memos.look_up(self.memo, self.data.rows, self.data.salt, support, levels, splits)
             if at < 0:
                 feature, *below = self._two_levels(support, levels, splits)
             else:
@@ -197,18 +191,10 @@ class Search:
 
         return Tree.grow(problem, choose, (table[-1], rules.levels, rules.splits))
 
-    def _key(self, support: np.ndarray) -> np.ndarray:
-        """Return the key of a support in the memo."""
-        if self.words is None:
-            return support
-        key = np.zeros(self.data.rows.shape[1], np.uint64)
-        key.view(self.stack.mask.dtype)[: len(self.words)] = support.view(self.stack.mask.dtype)[self.words]
-        return key
-
     def _two_levels(self, support: np.ndarray, levels: int, splits: int) -> tuple[int, int, int]:
         """Return the root of the best tree of two levels, and the splits of each child. Ties: the fewest splits."""
         stack, rules = self.stack, self.rules
-        stack.key[0], stack.mask[:] = self._key(support), support.view(stack.mask.dtype)
+        stack.key[0], stack.mask[:] = support, support.view(stack.mask.dtype)
         stack.state[LEVEL], stack.state[UNBUILT] = 0, 1
         self.step(0)
         maximum = 3 if levels > 1 else 1

@@ -90,7 +90,6 @@ class Stack(NamedTuple):
     mask: np.ndarray  # kind[words], scratch: the rows of a child, in the node's own order
     packed: np.ndarray  # kind[words * width + 1], scratch: these rows, packed
     packed_runs: np.ndarray  # int64[runs], scratch
-    place: np.ndarray  # int64[words + 1], scratch: the places of words in `bits`, see `pack_rows.list_child`
     single: np.ndarray  # kind[tables * width], scratch: weights of columns in a child
     extremes: np.ndarray  # kind[8 * width], scratch: results of `two_class` and `many_class`
     loss: np.ndarray  # int64[2, 2, 2, width], errors: (support, complement), child, (leaf, one split), column
@@ -134,7 +133,6 @@ def new_stack(data: Columns, rules: Rules, tables: int) -> Stack:
         mask=np.zeros(len(data.bits) // width, kind),
         packed=np.zeros(len(data.bits) + 1, kind),
         packed_runs=np.zeros(len(data.runs), np.int64),
-        place=np.zeros(len(data.bits) // width + 1, np.int64),
         single=np.zeros(tables * width, counts),
         extremes=np.zeros(8 * width, counts),
         loss=np.zeros((2, 2, 2, width), np.int64),
