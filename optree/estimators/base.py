@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,7 +17,7 @@ from optree.arrays import as_float
 from optree.budget import Clock
 from optree.drawing import views
 from optree.encoding.table_columns import TableColumns
-from optree.errors import NoRoomError, OptreeError
+from optree.errors import NoRoomError, OptreeError, warn
 from optree.estimators.docstrings import documented
 from optree.estimators.parameters import by_column, check_parameters, seed_of
 from optree.estimators.pictures import TreePictures
@@ -157,7 +156,7 @@ class TreeEstimator(TreeViews, TableEstimator):
             except OptreeError:
                 return solver
             text = f"{error}; a search that reads each column once takes the place of {solver.name}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warn(text, ConvergenceWarning)
             return engine
         return solver
 
