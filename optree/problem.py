@@ -198,7 +198,7 @@ class Problem:
 
     def _digits(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         """Yield numbers below a base, and the base, for each feature; of binary features for eight at a time."""
-        is_binary = self.n_parts.max() == 2 and codes.min(initial=0) >= 0
+        is_binary = self.n_parts.max(initial=0) == 2 and codes.min(initial=0) >= 0
         for first in range(0, codes.shape[1], _COLUMNS):
             some = codes[:, first : first + _COLUMNS]
             if is_binary:

@@ -9,7 +9,7 @@ at most the threshold.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
@@ -365,6 +365,12 @@ class Encoder:
         for column, (first, end) in zip(self.columns_, pairwise(self._first_features), strict=True):
             own = features[bisect_left(features, first) : bisect_left(features, end)]
             kept.columns_.append(column.keep([feature - first for feature in own], drop))
+        return kept
+
+    def without(self, names: Collection[str]) -> Self:
+        """Return the encoder without the features of some columns."""
+        kept = copy(self)
+        kept.columns_ = [column for column in self.columns_ if column.name not in names]
         return kept
 
     def problem(self, X, y, weights=None) -> Problem:

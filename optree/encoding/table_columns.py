@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -115,6 +115,11 @@ class TableColumns(Columns):
     def keep(self, features: Sequence[int]) -> TableColumns:
         """Return some of the coded features, in rising order."""
         return TableColumns(self.X, lambda: self.encoder.keep(features))
+
+    def without(self, names: Collection[str]) -> TableColumns:
+        """Return the rows without some columns of the table, which keep no feature."""
+        numbers = (lambda: self.numbers.without(names)) if self.has_numbers else None
+        return TableColumns(self.X, lambda: self.encoder.without(names), numbers)
 
     @cached_property
     def numbers(self) -> SparseEncoder:

@@ -5,7 +5,9 @@ greater class or the same one. The property is one of the whole tree: it compare
 no dynamic program over supports decides it. The search has three steps, and ends at the first one with a proof.
 
 1. The engine finds an optimal tree without the constraint. If the tree is monotone, it is optimal among monotone trees.
-2. The best monotone tree whose splits are splits of the optimal tree is the incumbent.
+2. The best monotone tree whose splits are splits of the optimal tree is the incumbent. If the optimal tree breaks the
+   order of some columns, the engine searches without these columns, again and again, until its tree is monotone. Each
+   tree may leave a better incumbent.
 3. A Rashomon set has all trees up to a bound, from slightly above the optimum up to the cost of the incumbent. Branch
    and bound over its graph finds the monotone tree of least cost.
 
@@ -45,12 +47,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Stopped
+from optree.budget import Clock, Stopped
 from optree.columns import Columns
 from optree.encoding.coded_rows import CodedRows, ValueTests
 from optree.encoding.fitted_columns import Column
 from optree.errors import NoRoomError
-from optree.result import Outcome, Trace
+from optree.result import Outcome, Result, Trace
 from optree.solvers import get
 from optree.solvers.base import Solver, Task
 from optree.solvers.rashomon.search import Bound
@@ -87,13 +89,27 @@ class Order(NamedTuple):
                 inside += [[_bits(codes == code) for code in range(parts)] for codes in atoms.T]
         return cls(columns.sources, inside, ordered, every)
 
-    def below(self, low: dict[int, int], high: dict[int, int]) -> bool:
-        """Return whether some row of a box is below some row of another box, and differs in a monotone column only."""
+    def below(self, low: dict[int, int], high: dict[int, int]) -> int | None:
+        """Return the monotone column in which alone some row of a box is below some row of another box, or None."""
         apart = [c for c in low.keys() & high.keys() if not low[c] & high[c]]
-        if len(apart) > 1 or (apart and apart[0] not in self.ordered):
-            return False
+        if len(apart) != 1 or (c := apart[0]) not in self.ordered:
+            return None
         # Boxes of leaves are disjoint, so that exactly one column separates them.
-        return any(0 < _lowest(self._atoms(low, c)) < self._atoms(high, c).bit_length() for c in apart)
+        return c if 0 < _lowest(self._atoms(low, c)) < self._atoms(high, c).bit_length() else None
+
+    def broken(self, tree: Tree) -> set[int]:
+        """Return the monotone columns in which a tree falls somewhere."""
+        leaves, boxes = [], {0: {}}
+        for node, feature in enumerate(tree.feature.tolist()):
+            if feature == LEAF:
+                leaves.append((boxes[node], int(tree.prediction[node])))
+                continue
+            c = self.column[feature]
+            for code, child in enumerate(tree.children(node)):
+                atoms = boxes[node].get(c, self.every[c]) & self.inside[feature][code]
+                boxes[child] = {**boxes[node], c: atoms}
+        pairs = [(low, high) for low, k in leaves for high, other in leaves if k > other]
+        return {self.below(low, high) for low, high in pairs} - {None}
 
     def _atoms(self, box: dict[int, int], c: int) -> int:
         """Return the ordered atoms of a box in a monotone column."""
@@ -210,7 +226,8 @@ class _Search:
     def _fits(self, box: dict[int, int], k: int, leaves: tuple) -> bool:
         """Return whether a leaf of class k does not fall against the other leaves."""
         below = self.order.below
-        return not any(other != k and (below(box, leaf) if k else below(leaf, box)) for leaf, other in leaves)
+        pairs = ((box, leaf) if k else (leaf, box) for leaf, other in leaves if other != k)
+        return all(below(low, high) is None for low, high in pairs)
 
     def tree(self) -> tuple[Tree, Columns]:
         """Return the best tree, and the columns whose features it splits."""
@@ -308,10 +325,13 @@ def run(task: Task, seed: int, directions: Mapping[str, int]) -> Outcome:
     task.trace.add(search.best, lower)
     try:
         search.run(_Splits(free.tree))
+        search, more = _without_broken(task, free, directions, search, clock.halfway(iterations).start(iterations))
+        iterations += more
         task.trace.add(search.best, lower)
-        if status == "optimal" and lower < search.best and free.columns is not problem.columns:
-            problem.columns.coded.encode(clock.check)
-            search = _search(task, problem.columns.coded, directions, search)
+        if status == "optimal" and lower < search.best:
+            coded = problem.columns if free.columns is problem.columns else problem.columns.coded
+            coded.encode(clock.check)
+            search = _search(task, coded, directions, search)
         while status == "optimal" and lower < search.best:
             slack = max(1, (free.cost // _SHARE if lower == free.cost else (lower - free.cost) * _STEP))
             bound = min(search.best - 1, free.cost + slack + task.scale.penalty)
@@ -333,6 +353,27 @@ def run(task: Task, seed: int, directions: Mapping[str, int]) -> Outcome:
     counters = {"iterations": iterations, "partial trees": search.iterations}
     tree, columns = search.tree()
     return Outcome(tree, lower, "optimal" if lower == search.best else status, counters, columns=columns)
+
+
+def _without_broken(
+    task: Task, free: Result, directions: Mapping[str, int], search: _Search, clock: Clock
+) -> tuple[_Search, int]:
+    """Search without the columns whose order the last tree breaks, until a tree is monotone.
+
+    Returns the search with the best tree so far, and the iterations of the engine.
+    """
+    found, left, iterations = free, set(), 0
+    while not clock.limit(iterations):
+        columns = found.columns.encoder.columns_
+        broken = {columns[c].name for c in Order.of(found.columns, directions).broken(found.tree)}
+        part = task.problem.columns.without(left := left | broken)
+        if not broken or not (part.numbers if part.has_numbers else part.encoder).columns_:
+            break
+        found = get("optree").solve(task.problem.over(part), task.objective, clock.start(iterations))
+        iterations += found.counters["iterations"]
+        search = _search(task, found.columns, directions, search)
+        search.run(_Splits(found.tree))
+    return search, iterations
 
 
 def _search(task: Task, columns: Columns, directions: Mapping[str, int], before: _Search | None = None) -> _Search:
