@@ -61,7 +61,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 EXPORTS := dtreeviz duckdb jpmml-evaluator[jpype] onnx onnxruntime shap skl2onnx supertree
 
 lock:  # needs uv
-	$(LOCK) --all-extras pyproject.toml -o requirements/main.lock
+	$(LOCK) --extra workflow --extra test pyproject.toml -o requirements/main.lock
 	printf '%s\n' $(EXPORTS) | $(LOCK) -c requirements/main.lock - -o requirements/exports.lock
 	echo 'setuptools>=77' | $(LOCK) - -o requirements/build.lock
 	printf '%s\n' furo latex2mathml myst-parser sphinx sphinx-copybutton \

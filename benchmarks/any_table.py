@@ -156,7 +156,12 @@ def reached(model, X: pd.DataFrame, y: np.ndarray) -> float:
 
 def pruned_dpdt(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
     """Fit DPDT."""
-    parameters = {"cart_nodes_list": (8, 4, 3, 2, 2), "penalty": "split", "alpha": REGULARIZATION, "time_limit": None}
+    parameters = {
+        "cart_nodes_list": (8, 4, 3, 2, 2),
+        "penalty": "split",
+        "regularization": REGULARIZATION,
+        "time_limit": None,
+    }
     dpdt = DPDTreeClassifier(20, **parameters)
     return {"pruned DPDT": reached(dpdt.fit(X.iloc[fit], y[fit]), X.iloc[fit], y[fit])}
 

@@ -142,9 +142,13 @@ class Trace:
     ):
         self.clock, self._points, self._surplus = clock, [], surplus
         self._log, self._update, self._pause = log, getattr(log, "update", log), getattr(log, "pause", 1.0)
-        self._unit, self._total_weight, self._logged, self._compiled = unit, total_weight, 0.0, 0.0
+        self._unit, self._total_weight, self._logged, self._compiled, self._name = unit, total_weight, 0.0, 0.0, ""
         if log:
             clock.tick = self.tick
+
+    def begin(self, name: str, unit: float, surplus: int) -> None:
+        """Begin the records of another search of the same rows, whose name is the start of its lines of progress."""
+        self._points, self._name, self._unit, self._surplus = [], name, unit, surplus
 
     def net(self, cost: int, lower_bound: int | None) -> tuple[int, int | None]:
         """Return a cost and a lower bound without the surplus."""
@@ -190,7 +194,7 @@ class Trace:
         self.log_compilation()
         if self._log and self.clock.seconds() - self._logged >= self._pause:
             self._logged = self.clock.seconds()
-            self._update(self._progress(iterations))
+            self._update(self._name + self._progress(iterations))
 
     def _record(self, cost: int, lower_bound: int | None) -> None:
         cost, lower_bound = self.net(cost, lower_bound)

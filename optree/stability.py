@@ -10,10 +10,9 @@ import warnings
 from collections import Counter
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import beta
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 from optree.drawing import stability_plot
 from optree.errors import OptreeError, warn
 from optree.estimators.parameters import is_whole, seed_of
+from optree.extras import imported
 from optree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,7 @@ def stability(
     OptreeError
         If the estimator is not one of a single tree, or a number is not accepted.
     """
+    imported("pandas", "frames", "stability")  # before any work
     if not is_whole(n_bootstraps) or n_bootstraps < 1:
         raise OptreeError(f"n_bootstraps: {n_bootstraps!r} is not accepted; give a whole number >= 1")
     _check_confidence(confidence)
@@ -127,6 +131,7 @@ def _start(model, estimator):
 
 def _report(model, models: tuple, X, confidence: float) -> Stability:
     """Return the report on fitted models."""
+    pd = imported("pandas", "frames", "stability")
     names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(model.n_features_in_)])
     used = [_columns(one) for one in models]  # the column of each split
     own, trees = _columns(model), [_splits(one, True) for one in models]
@@ -226,7 +231,7 @@ def leaves(model, *, smoothing: float = 1.0, confidence: float = 0.95) -> pd.Dat
     _check_confidence(confidence)
     nodes = np.flatnonzero((tree.feature == LEAF) & tree.counts.any(axis=1))
     counts, labels = tree.counts[nodes].astype(float), tree.prediction[nodes]
-    weight, rows = counts.sum(axis=1), np.arange(len(nodes))
+    weight, rows, pd = counts.sum(axis=1), np.arange(len(nodes)), imported("pandas", "frames", "leaves")
     index = pd.Index(nodes, name="node")
     if tree.costs is not None:
         costs, names = tree.costs[nodes], model.actions_

@@ -228,7 +228,8 @@ class Problem:
         self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
         codes = np.array(codes).T
         if self.squared:
-            self.set_numbers(codes, *whole_numbers(y), weight, shares, max([2, *(max(size, default=2) for size in sizes)]))
+            most = max([2, *(max(size, default=2) for size in sizes)])
+            self.set_numbers(codes, *whole_numbers(y), weight, shares, most)
         else:
             prices = [share * weight.sum() for share in shares]
             self.error = lcm(*(price.denominator for price in map(Fraction, prices)))

@@ -27,6 +27,7 @@ from optree.datasets.raw import Raw
 from optree.datasets.table import DECLARED, DEFAULT, KEEP_MISSING, Dataset
 from optree.encoding.cells import cell_text, is_missing, number_text
 from optree.errors import OptreeError, choice
+from optree.extras import imported
 from optree.files import write_whole
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ class Table:
 
 def make_table(dataset: Dataset, raw: Raw) -> Table:
     """Make the table of raw columns: apply recipes, drop columns, separate the target, read numbers and categories."""
-    import pandas as pd
-
+    pd = imported("pandas", "frames", "datasets")
     names = [_normal(str(name)) for name in raw.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise dataset.error(f"{raw.origin}: two columns have one name: {', '.join(twice)}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optree.drawing.colours import PALETTE
+from optree.extras import imported
 from optree.result import TracePoint
 
 _WIDE = 100  # a course that is longer than its first moment by this factor has a logarithmic axis
@@ -17,8 +18,7 @@ _ROW = 0.24  # inches for a bar
 def new_axes(ax, width: float = 6.4, height: float = 3.6):
     """Return the axes, or the axes of a new figure, without the lines above and on the right."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
+        plt = imported("matplotlib.pyplot", "plots", "plot")
         ax = plt.figure(figsize=(width, height), layout="constrained").add_subplot()
     ax.spines[["top", "right"]].set_visible(False)
     return ax

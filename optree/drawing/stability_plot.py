@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.drawing.colours import PALETTE
+from optree.drawing.curves import new_axes
 
 _MOST = 15  # columns, the most used ones
 
@@ -17,11 +18,7 @@ def plot(report, ax=None):
     """
     summary, columns = report.summary, report.columns
     shown = columns[columns["used"] > 0].sort_values(["used", "root"], ascending=False, kind="stable")[:_MOST]
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        height = 1.3 + 0.24 * (len(summary) + len(shown))
-        ax = plt.figure(figsize=(6.4, height), layout="constrained").add_subplot()
+    ax = new_axes(ax, height=1.3 + 0.24 * (len(summary) + len(shown)))
     heights = np.arange(len(summary))
     error = np.abs(summary[["low", "high"]].to_numpy().T - summary["share"].to_numpy())
     ax.barh(heights, summary["share"], 0.7, xerr=error, color="0.75", ecolor="0.35", error_kw={"lw": 1, "capsize": 2})
@@ -39,6 +36,5 @@ def plot(report, ax=None):
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.tick_params(axis="y", length=0)
     ax.axhline(len(summary) - 0.2, color="0.8", lw=0.8)
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     return ax

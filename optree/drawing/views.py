@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from optree.columns import Feature
+from optree.extras import imported
 from optree.tree import LEAF, Tree
 
 
@@ -176,6 +177,7 @@ def plot(tree: Tree, ax=None, details: Mapping | None = None, sideways: bool | N
     extent of their limits is the size at which no texts overlap. A figure with a dark background has a dark picture, as
     with ``matplotlib.style.use("dark_background")``.
     """
+    imported("matplotlib", "plots", "plot")
     from optree.drawing.axes import draw
 
     return draw(tree, ax, details, sideways)

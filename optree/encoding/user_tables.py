@@ -18,6 +18,7 @@ import numpy as np
 from optree.encoding.cells import Categories, cell_text
 from optree.encoding.column_values import number_many_texts, of_array, of_series
 from optree.errors import OptreeError, choice
+from optree.extras import imported
 
 _KEPT_CELLS = 2**20  # of a small table
 
@@ -122,12 +123,9 @@ def _category_order(dtype) -> tuple[str, ...] | None:
 
 def _arrow_table(X):
     """Return a frame of any library as a table of pyarrow, by the Arrow PyCapsule interface."""
+    pyarrow = imported("pyarrow", "frames", f"X: a {type(X).__name__}")
     try:
-        import pyarrow
-
         return pyarrow.table(X)
-    except ImportError as error:
-        raise OptreeError(f"X: a {type(X).__name__} is read with pyarrow, which is not installed") from error
     except (TypeError, ValueError) as error:
         raise OptreeError(f"X: a {type(X).__name__} is no table of columns ({error})") from error
 

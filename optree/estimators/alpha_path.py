@@ -16,7 +16,7 @@ from optree.tree import LEAF, Tree
 
 
 class AlphaStep(NamedTuple):
-    """A tree that is best for all alphas from ``lowest`` to ``highest``."""
+    """A tree that is best for all lambdas from ``lowest`` to ``highest``."""
 
     lowest: float
     highest: float
@@ -26,7 +26,9 @@ class AlphaStep(NamedTuple):
 
 
 class AlphaPath:
-    """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling alpha from the leaf on.
+    """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling lambda from the leaf on.
+
+    Lambda is a share of ``whole``, the mean squared error of a leaf; for classes ``whole`` is 1.
 
     ``sample`` has the rows of the search, whose values lie on both sides of a threshold. The rows of ``problem`` give
     each leaf its prediction. With ``per_split`` the complexity is the number of splits.
@@ -50,6 +52,9 @@ class AlphaPath:
         every = np.arange(len(problem.y))
         # The weight of each class in a node, and the prediction of the node; of both children of a split.
         self._root, self._children = problem.target.leaf(every, weights), {}
+        by_value = self._target.kind == "values"
+        error = float(problem.target.loss(self._root[1], problem.weights)) / self._weight if by_value else 1.0
+        self.whole = error or 1.0
         pending = [(link, every) for link in path.link.tolist()]
         while pending:
             link, rows = pending.pop()
@@ -80,24 +85,25 @@ class AlphaPath:
         self._path = replace(path, penalty=penalty, loss=loss, link=link)
 
     def steps(self) -> tuple[AlphaStep, ...]:
-        """Return the trees by rising alpha: the largest tree first, the single leaf last."""
-        lowest = self._lowest_alpha()
+        """Return the trees by rising lambda: the largest tree first, the single leaf last."""
+        lowest = self._lowest()
         highest = np.append(np.inf, lowest[:-1])
         complexity = self._path.penalty / self._per_complexity
         rows = zip(lowest, highest, self._path.loss / self._weight, complexity, strict=True)
         steps = [AlphaStep(*map(float, row), len(self._splits(i)[0])) for i, row in enumerate(rows)]
         return tuple(reversed(steps))
 
-    def _lowest_alpha(self) -> np.ndarray:
-        return self._path.least_alpha * (self._per_complexity / self._weight)
+    def _lowest(self) -> np.ndarray:
+        return self._path.least_alpha * (self._per_complexity / self._weight / self.whole)
 
-    def best(self, alpha: float) -> int:
-        """Return the number of the tree of minimum ``loss + alpha * complexity``, the simplest of equals."""
-        return int(np.argmax(self._lowest_alpha() <= alpha))
+    def best(self, penalty: float) -> int:
+        """Return the number of the tree of least cost at a lambda, the simplest of equals."""
+        return int(np.argmax(self._lowest() <= penalty))
 
-    def cost(self, tree: int, alpha: float) -> float:
-        """Return loss plus penalty of a tree on the training rows, in rows."""
-        return float(self._path.loss[tree] + alpha * self._weight / self._per_complexity * self._path.penalty[tree])
+    def cost(self, tree: int, penalty: float) -> float:
+        """Return loss plus penalty of a tree on the training rows, in rows or as a sum over rows."""
+        per_complexity = penalty * self.whole * self._weight / self._per_complexity
+        return float(self._path.loss[tree] + per_complexity * self._path.penalty[tree])
 
     def _splits(self, tree: int) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the splits of a tree, breadth first, and the positions of each split's two children, -1 for leaves."""

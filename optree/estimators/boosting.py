@@ -101,6 +101,7 @@ class _Boosting(NumericEstimator):
         """
         clock = self._budget.start()
         self._check()
+        self._check_lambda()
         problem, _ = self._problem(X, y, sample_weight, clock=clock)
         self._encoder = problem.columns.numbers
         weights = problem.weights.astype(np.float64)
@@ -113,7 +114,7 @@ class _Boosting(NumericEstimator):
             raise OptreeError(f"n_estimators: {self.n_estimators!r} is not accepted; give a whole number >= 1")
         if not is_whole(self.order) or self.order not in (1, 2):
             raise choice("order", self.order, (1, 2))
-        for name in ("learning_rate", "reg_lambda", "alpha"):
+        for name in ("learning_rate", "reg_lambda"):
             number(self, name)
 
     def _boost(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, clock: Clock) -> None:
@@ -137,7 +138,9 @@ class _Boosting(NumericEstimator):
                     require_iterations(path.status, {"iterations": len(self.stages_)})
                     rest = f" after {len(self.stages_)} stages; these stages are kept"
                     return self._ended(path.status, rest, "boosting")
-                tree = Stage.of(path, path.best(self.alpha))
+                weight = float((weights * (curvature if self.order == 2 else 1.0)).sum())
+                whole = float(path.loss[0]) / weight or 1.0  # of a leaf
+                tree = Stage.of(path, path.best(self._lambda(whole) * whole))
                 leaf = tree.apply(X)
                 tree.choose_sides(leaf, weights)
                 tree.value[:] = self._newton_steps(leaf, len(tree.value), weights * slope, weights * curvature)

@@ -216,8 +216,11 @@ _TEXTS = {
             impurity, of all thresholds or one of each feature. "lookahead": the splits of minimum impurity after their
             best next splits. "exhaustive": all splits, for the optimum of that depth. The last two take a pass over the
             rows for each threshold, and more with every level.
-        alpha : float, default=0.0
-            The penalty per unit of complexity. One search finds the best trees for all alphas; see ``at``.
+        regularization : float, default=0.0
+            Lambda >= 0, the penalty per unit of complexity: a share of the rows, or for numbers of the squared error of
+            a leaf. One search finds the best trees for all lambdas; see ``at``.
+        alpha : float or None, default=None
+            Deprecated: ``regularization``, for numbers as a mean squared error.
         penalty : {"visits", "split"}, default="visits"
             The complexity: the expected number of splits on the path of a training row, or the number of splits.
         min_samples_split : int or float, default=2
@@ -251,12 +254,12 @@ _TEXTS = {
         Attributes
         ----------
         tree_ : optree.tree.Tree
-            The tree for ``alpha``.
+            The tree for ``regularization``.
         encoder_ : optree.encoding.Encoder
             The encoder of columns as the features of ``tree_``, which are its splits.
-        alpha_path_ : tuple of optree.estimators.alpha_path.AlphaStep
-            All trees that are best for some alpha, by rising alpha, with ``lowest`` and ``highest`` alpha, ``loss``,
-            ``complexity`` and ``splits``. ``at(alpha)`` returns an estimator with the tree.
+        path_ : tuple of optree.estimators.alpha_path.AlphaStep
+            All trees that are best for some lambda, by rising lambda, with ``lowest`` and ``highest`` lambda, ``loss``,
+            ``complexity`` and ``splits``. ``at(regularization)`` returns an estimator with the tree.
         cost_ : float
             Loss plus penalty of ``tree_`` on the training rows, in rows (for regression, as a sum over rows).
         {search}
@@ -299,8 +302,10 @@ _TEXTS = {
             The greatest number of splits on a path.
         cart_nodes_list : sequence of int, default=(4, 4, 4)
             As in ``DPDTreeRegressor``; ``()`` boosts CART's greedy trees.
-        alpha : float, default=0.0
+        regularization : float, default=0.0
             As in ``DPDTreeRegressor``, for each tree.
+        alpha : float or None, default=None
+            Deprecated, as in ``DPDTreeRegressor``.
         min_samples_split, min_samples_leaf, max_features
             As in ``DPDTreeRegressor``.
         random_state : int, RandomState or None, default=None

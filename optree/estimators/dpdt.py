@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -11,10 +12,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Stopped
-from optree.estimators.alpha_path import AlphaPath
+from optree.estimators.alpha_path import AlphaPath, AlphaStep
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
-from optree.estimators.growth import NumericEstimator, number
+from optree.estimators.growth import NumericEstimator
 from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.growth import read_sample
 from optree.solvers.dpdt.sampled import sampled_path
@@ -35,7 +36,7 @@ class _DPDTree(TreeViews, NumericEstimator):
 
     @documented
     def fit(self, X, y, sample_weight=None):
-        """Find the trees for all alphas, and select the tree for ``alpha``.
+        """Find the trees for all lambdas, and select the tree for ``regularization``.
 
         Parameters
         ----------
@@ -45,8 +46,8 @@ class _DPDTree(TreeViews, NumericEstimator):
         {fit_end}
         """
         clock = self._budget.start()
+        self._check_lambda()
         problem, _ = self._problem(X, y, sample_weight, clock=clock)
-        alpha = number(self, "alpha")
         trace = Trace(clock, self._log)
         trace.start("dpdt", f"candidate splits: {self.generator}")
         width = max(1, problem.columns.numbers.n_numeric_columns)
@@ -67,9 +68,9 @@ class _DPDTree(TreeViews, NumericEstimator):
         if late:
             self._path.rate(problem)
         self.search_seconds_ = clock.searched()
-        self.alpha_path_ = self._path.steps()
+        self.path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
-        self._select(alpha)
+        self._select()
         self.solver_, self.compile_seconds_ = "dpdt", clock.compile_seconds()
         trace.end("dpdt", path.status, self.cost_, None)
         if path.status != "heuristic":
@@ -77,23 +78,31 @@ class _DPDTree(TreeViews, NumericEstimator):
             self._ended(path.status, f"; the trees are {found}")
         return self
 
-    def _select(self, alpha: float) -> None:
-        best = self._path.best(alpha)
+    def _select(self) -> None:
+        penalty = self._lambda(self._path.whole)
+        best = self._path.best(penalty)
         self.tree_, self.encoder_ = self._path.tree(best)
-        self.cost_ = self._path.cost(best, alpha)
+        self.cost_ = self._path.cost(best, penalty)
 
-    def at(self, alpha):
-        """Return a copy of this estimator with the tree for another ``alpha``, without a new fit.
+    @property
+    def alpha_path_(self) -> tuple[AlphaStep, ...]:
+        """Return ``path_``, under its deprecated name."""
+        check_is_fitted(self)
+        warnings.warn("alpha_path_ is deprecated; read path_", FutureWarning, stacklevel=2)
+        return self.path_
+
+    def at(self, regularization):
+        """Return a copy of this estimator with the tree for another ``regularization``, without a new fit.
 
         Parameters
         ----------
-        alpha : float
-            The penalty, >= 0.
+        regularization : float
+            Lambda, >= 0.
         """
         check_is_fitted(self)
         model = copy.copy(self)
-        model.alpha = alpha
-        model._select(number(model, "alpha"))
+        model.regularization, model.alpha = regularization, None
+        model._select()
         return model
 
 
@@ -102,7 +111,7 @@ class _DPDTree(TreeViews, NumericEstimator):
 class DPDTreeClassifier(ClassPredictions, _DPDTree):
     """Near-optimal classification trees of limited depth, by dynamic programming over CART's splits.
 
-    Minimises the share of misclassified rows plus ``alpha`` times the complexity.
+    Minimises the share of misclassified rows plus ``regularization`` times the complexity.
 
     {dpdt}
 
@@ -111,13 +120,13 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
     >>> from sklearn.datasets import load_iris
     >>> from optree import DPDTreeClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = DPDTreeClassifier(max_depth=2, alpha=0.01).fit(X, y)
+    >>> model = DPDTreeClassifier(max_depth=2, regularization=0.01).fit(X, y)
     >>> print(model.export_text())
     petal length (cm) <= 2.45: 0 (50)
     petal length (cm) > 2.45
     |   petal width (cm) <= 1.75: 1 (49 of 54)
     |   petal width (cm) > 1.75: 2 (45 of 46)
-    >>> [(round(step.lowest, 3), step.splits) for step in model.alpha_path_]
+    >>> [(round(step.lowest, 3), step.splits) for step in model.path_]
     [(0.0, 2), (0.376, 0)]
     """
 
@@ -126,7 +135,7 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
 class DPDTreeRegressor(RegressorMixin, _DPDTree):
     """Near-optimal regression trees of limited depth, by dynamic programming over CART's splits.
 
-    Minimises the mean squared error plus ``alpha`` times the complexity.
+    Minimises the squared error, as a share of that of a leaf, plus ``regularization`` times the complexity.
 
     {dpdt}
 

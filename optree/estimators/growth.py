@@ -37,7 +37,8 @@ class NumericEstimator(TableEstimator):
 
     max_depth: int = 3
     cart_nodes_list: Sequence[int] = (8, 8, 8)
-    alpha: float = 0.0
+    regularization: float = 0.0
+    alpha: float | None = None
     min_samples_split: int | float = 2
     min_samples_leaf: int | float = 1
     max_features: int | float | str | None = None
@@ -54,6 +55,17 @@ class NumericEstimator(TableEstimator):
     def _row_weights(self, sample_weight, labels: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
         """Return the user's weights: DPDT searches in floats."""
         return real_weights(sample_weight, getattr(self, "class_weight", None), labels, classes), Fraction(1)
+
+    def _lambda(self, whole: float) -> float:
+        """Return ``regularization``, or the deprecated ``alpha`` as a share of the mean loss of a leaf, ``whole``."""
+        return number(self, "regularization") if self.alpha is None else number(self, "alpha") / whole
+
+    def _check_lambda(self) -> None:
+        """Check ``regularization`` and the deprecated ``alpha``."""
+        self._lambda(1.0)
+        if self.alpha is not None:
+            text = "alpha is deprecated; give regularization, for numbers a share of the squared error of a leaf"
+            warn(text, FutureWarning)
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list

@@ -149,6 +149,10 @@ class TreeStructure:
     def to_sklearn(self):
         """Return the tree as a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` of scikit-learn.
 
+        A tree with splits of categories is returned as a fitted ``Pipeline``: its step "encoder" makes a column of 0
+        and 1 for each test of categories (``get_feature_names_out``), and its step "tree" is the tree over these
+        columns and the numbers.
+
         Its ``predict`` and ``predict_proba`` agree with this estimator on every row. scikit-learn compares numbers of
         32 bits; the returned tree rounds each number to the side of the thresholds where it is. A function that reads
         ``tree_`` itself rounds to the nearest number of 32 bits. Nodes are numbered depth first, and
@@ -158,8 +162,8 @@ class TreeStructure:
         Raises
         ------
         OptreeError
-            If a split has no threshold, if a leaf does not predict its heaviest class, or if two thresholds are one
-            number in 32 bits.
+            If a split has more than two children, or keeps rows of unseen categories; if a leaf does not predict its
+            heaviest class, or if two thresholds are one number in 32 bits.
         """
         from optree.exports.sklearn_tree import sklearn_tree
 

@@ -13,6 +13,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.exports import if_else
 from optree.exports.rules import Branch, Rules
+from optree.extras import imported
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}
 _IR_VERSION = 9
@@ -148,10 +149,9 @@ def write(rules: Rules) -> bytes:
     The outputs are ``label`` [n], and for classes ``probabilities``, float64[n, K]. The documentation of the model says
     so, and that of the graph has the tree as text.
     """
-    try:
-        from onnx import TensorProto, checker, helper
-    except ImportError as error:
-        raise OptreeError("export: onnx is written with the package onnx, which is not installed") from error
+    imported("onnx", "onnx", "export")
+    from onnx import TensorProto, checker, helper
+
     _check(rules)
     graph = _Graph(rules)
     ends = graph.ends([graph.read(*one) for one in enumerate(graph.columns)])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as SklearnTree
 
+from optree.columns import NO_SIDE
+from optree.drawing.views import conditions
 from optree.encoding.cells import read_numbers, read_texts
 from optree.encoding.user_tables import as_table, read_column
 from optree.errors import OptreeError, choice
@@ -35,13 +40,13 @@ class NarrowRows:
     model : estimator
         The estimator whose columns are read.
     columns : sequence of RuleColumn
-    thresholds : dict of int to sequence of float
-        The finite thresholds of each column, by its number in ``columns``.
+    thresholds : sequence of list of float
+        The finite thresholds of each column.
     """
 
-    def __init__(self, model, columns: tuple[RuleColumn, ...], thresholds: dict[int, list[float]]):
-        self._model, self._columns = model, columns
-        self._thresholds = [np.array(sorted(set(thresholds.get(number, [])))) for number in range(len(columns))]
+    def __init__(self, model, columns: tuple[RuleColumn, ...], thresholds: Sequence[list[float]]):
+        self._model, self.columns = model, columns
+        self._thresholds = [np.array(sorted(set(own))) for own in thresholds]
         for column, own in zip(columns, self._thresholds, strict=True):
             self._check(column.name, own)
 
@@ -71,7 +76,7 @@ class NarrowRows:
             return X
         table = as_table(self._model._table(X))
         found = np.zeros((table.shape[0], self._model.n_features_in_), np.float32)
-        for column, thresholds in zip(self._columns, self._thresholds, strict=True):
+        for column, thresholds in zip(self.columns, self._thresholds, strict=True):
             values, missing = (
                 read_column(table, column.position, column.name),
                 "best" if column.takes_missing else "error",
@@ -102,7 +107,98 @@ def _truth(column: RuleColumn, texts: list[str | None]) -> list[float]:
     return [numbers[text] for text in texts]
 
 
-def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor:
+class Split(NamedTuple):
+    """A split at a threshold of a column of the returned tree."""
+
+    column: int
+    threshold: float
+    lower: int  # the child of numbers up to the threshold
+    upper: int
+    missing: int  # the child of NaN
+
+
+class SplitEncoder(TransformerMixin, BaseEstimator):
+    """The columns that a tree of categories splits, float32[n, k]: its columns of numbers, then 0 or 1 for each test.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted estimator whose tree it is.
+    rows : NarrowRows
+        The reader of the columns of numbers.
+    tests : dict of (int, tuple of int) to str
+        The name of each test: its feature, and the child of each category of the feature, () for a child of its own.
+    """
+
+    def __init__(self, model, rows: NarrowRows, tests: dict[tuple[int, tuple[int, ...]], str]):
+        self.model, self.rows, self.tests = model, rows, tests
+
+    def fit(self, X, y=None):
+        """Return this encoder, which is fitted."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return that the encoder is fitted."""
+        return True
+
+    def transform(self, X) -> np.ndarray:
+        """Return the columns of the tree for the rows of X."""
+        codes, found = self.model._codes(X), [self.rows(X)[:, [column.position for column in self.rows.columns]]]
+        for feature, places in self.tests:
+            code = codes[:, feature]
+            child = np.array(places)[np.maximum(code, 0)] if places else code
+            found.append(np.where(code == NO_SIDE, np.nan, child)[:, None])
+        return np.hstack(found).astype(np.float32)
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the names of the columns of the tree."""
+        return np.array([*(column.name for column in self.rows.columns), *self.tests.values()], object)
+
+
+def _splits(model, rules: Rules) -> tuple[dict[int, Split], NarrowRows, dict[tuple[int, tuple[int, ...]], str]]:
+    """Return the split of each node, the reader of numbers, and the tests of categories.
+
+    Without tests the columns of the splits are those of the table.
+    """
+    tree, compared, tests = model.tree_, {}, {}
+    for node, rule in enumerate(rules.nodes):
+        if not rule.branches:
+            continue
+        column, comparison = rules.columns[rule.column], rules.comparison(node)
+        if comparison is not None and (column.is_number or not column.takes_unseen):
+            compared[node] = comparison
+        else:
+            _check_test(model, rules, node)
+            key = int(tree.feature[node]), tree.child_of_each_category(node)
+            tests[key] = conditions(tree, node)[1]
+    numbers = sorted({rules.nodes[node].column for node in compared})
+    place = {number: place if tests else rules.columns[number].position for place, number in enumerate(numbers)}
+    thresholds, splits = [[] for _ in numbers], {}
+    for node, comparison in compared.items():
+        rule = rules.nodes[node]
+        splits[node] = Split(place[rule.column], *comparison, rule.missing)
+        if math.isfinite(comparison.threshold):
+            thresholds[numbers.index(rule.column)].append(comparison.threshold)
+    first = {key: len(numbers) + place for place, key in enumerate(tests)}
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        if node not in compared:
+            key, children = (int(tree.feature[node]), tree.child_of_each_category(node)), tree.children(node)
+            splits[node] = Split(first[key], 0.5, *children, children[tree.heaviest_child[node]])
+    return splits, NarrowRows(model, tuple(rules.columns[number] for number in numbers), thresholds), tests
+
+
+def _check_test(model, rules: Rules, node: int) -> None:
+    """Raise OptreeError for a split that is no test with two answers."""
+    rule = rules.nodes[node]
+    where = f"to_sklearn: the split of column {rules.columns[rule.column].name!r}"
+    if len(model.tree_.children(node)) != 2:
+        remedy = "; fit with one_vs_rest=True" * hasattr(model, "one_vs_rest")
+        raise OptreeError(f"{where} has several children; two are accepted{remedy}")
+    if node in (rule.otherwise, *(branch.child for branch in rule.branches)):
+        raise OptreeError(f"{where} keeps unseen values, and every row is to reach a leaf; fit with unseen='error'")
+
+
+def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipeline:
     """Return the tree of a fitted estimator; see :meth:`optree.estimators.structure.TreeStructure.to_sklearn`."""
     from optree.estimators.structure import impurities
 
@@ -116,24 +212,23 @@ def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor:
         if len(wrong):
             text = "is not the class of most training weight there, which scikit-learn predicts"
             raise OptreeError(f"to_sklearn: class {rules.nodes[wrong[0]].answer!r} of leaf {wrong[0]} {text}")
-    order, thresholds = _order(rules), {}
+    splits, rows, tests = _splits(model, rules)
+    encoder = SplitEncoder(model, rows, tests)
+    n_columns = len(encoder.get_feature_names_out()) if tests else rules.n_columns
+    order = _depth_first(splits)
     place = {node: number for number, node in enumerate(order)}
     weight, impurity = tree.counts.sum(axis=1, dtype=float), impurities(tree)
     nodes = np.zeros(len(order), NODE_DTYPE)
     for number, node in enumerate(order):
-        rule = rules.nodes[node]
         own = nodes[number]
         own["left_child"], own["right_child"], own["feature"], own["threshold"] = -1, -1, -2, -2.0
         own["impurity"] = impurity[node] / weight[node] if weight[node] else 0.0
         own["n_node_samples"], own["weighted_n_node_samples"] = round(weight[node]), weight[node]
-        if rule.branches:
-            threshold, lower, upper = rules.comparison(node)
+        if node in splits:
+            own["feature"], own["threshold"], lower, upper, missing = splits[node]
             own["left_child"], own["right_child"] = place[lower], place[upper]
-            own["feature"], own["threshold"] = rules.columns[rule.column].position, threshold
-            own["missing_go_to_left"] = rule.missing == lower
-            if math.isfinite(threshold):
-                thresholds.setdefault(rule.column, []).append(threshold)
-    made = SklearnTree(rules.n_columns, np.array([values.shape[2]]), 1)
+            own["missing_go_to_left"] = missing == lower
+    made = SklearnTree(n_columns, np.array([values.shape[2]]), 1)
     made.__setstate__(
         {
             "max_depth": rules.depth,
@@ -144,28 +239,23 @@ def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor:
     )
     kind = DecisionTreeClassifier if is_classifier(model) else DecisionTreeRegressor
     found = kind(max_depth=rules.depth or None)
-    found.tree_, found.n_outputs_, found.max_features_ = made, 1, rules.n_columns
-    for name in ("n_features_in_", "feature_names_in_", "classes_"):
-        if hasattr(model, name):
-            setattr(found, name, getattr(model, name))
+    found.tree_, found.n_outputs_, found.max_features_, found.n_features_in_ = made, 1, n_columns, n_columns
     if is_classifier(model):
-        found.n_classes_ = len(model.classes_)
-    found._validate_X_predict = NarrowRows(model, rules.columns, thresholds)
+        found.classes_, found.n_classes_ = model.classes_, len(model.classes_)
+    if tests:
+        return Pipeline([("encoder", encoder), ("tree", found)])
+    if hasattr(model, "feature_names_in_"):
+        found.feature_names_in_ = model.feature_names_in_
+    found._validate_X_predict = rows
     return found
 
 
-def _order(rules: Rules) -> list[int]:
-    """Return the nodes depth first, the child of lower numbers first; raise OptreeError for splits of another kind."""
+def _depth_first(splits: dict[int, Split]) -> list[int]:
+    """Return the nodes depth first, the child of lower numbers first."""
     order, waiting = [], [0]
     while waiting:
-        node = waiting.pop()
-        order.append(node)
-        rule = rules.nodes[node]
-        if not rule.branches:
-            continue
-        column, comparison = rules.columns[rule.column], rules.comparison(node)
-        if comparison is None or (not column.is_number and column.takes_unseen):
-            kind = "several children" if len(rule.branches) > 1 else "an interval" if column.is_number else "categories"
-            raise OptreeError(f"to_sklearn: the split of column {column.name!r} has {kind}; thresholds are accepted")
-        waiting += [comparison.upper, comparison.lower]
+        order.append(waiting.pop())
+        if order[-1] in splits:
+            split = splits[order[-1]]
+            waiting += [split.upper, split.lower]
     return order

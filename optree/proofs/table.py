@@ -174,7 +174,8 @@ def _layout(
 ) -> Table:
     """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``.
 
-    charges : of each feature; ranked : int64[groups, features], the codes; without features if groups are counted as bits.
+    charges : of each feature; ranked : int64[groups, features], the codes; no features if
+    groups are counted as bits.
     """
     order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
     starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from optree.arrays import as_float
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
 from optree.errors import OptreeError
@@ -83,7 +84,7 @@ class _CodedSearch:
         The status is None if ``end`` more iterations are not enough.
         """
         clock, starts = self.task.clock.start(), self._starts
-        trace, tree = Trace(clock), incumbent.read()
+        trace, tree = self.task.trace, incumbent.read()
         starts.task, starts.best = replace(self.task, objective=objective, scale=scale, trace=trace), tree
         cost = starts.task.cost(tree)
         status, _, better = self._search.minimise(scale, clock, trace, cost, iterations=end, starts=starts)
@@ -144,7 +145,12 @@ class _NumbersSearch:
         clock, cost = self.task.clock.start(self._iterations), cost_of(incumbent)
         limit = clock.budget.iterations
         clock.budget = replace(clock.budget, iterations=end if limit is None else min(limit, end))
-        search = new_search(self._route, self.rows, scale, self.rows.limits(objective), clock, may_leave=True)
+        certain = scale.error * self.rows.certain + self.per_leaf * scale.penalty
+
+        def note(cost: int, lower: int) -> None:
+            self.task.trace.add(cost + certain, lower + certain)
+
+        search = new_search(self._route, self.rows, scale, self.rows.limits(objective), clock, note, may_leave=True)
         search.starts = starts
         search.offer(incumbent.read(), cost)
         search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))
@@ -203,7 +209,7 @@ def lambda_path(
     """Return all optimal trees for lambda from 1 down to the lambda of the objective, whose constraints all trees obey.
 
     ``budget`` limits all searches together; a limit leaves the proven part of the path, and the best known trees below
-    it. ``log`` takes a line of text for each tree. ``switches`` are parameters of the engine.
+    it. ``log`` takes a line of text for each tree, and lines of progress. ``switches`` are parameters of the engine.
     """
     solver = get(ENGINE)
     if objective.feature_costs:
@@ -222,7 +228,7 @@ def lambda_path(
     highest = Fraction(scale.penalty, scale.error)
     whole = problem.target.kind == "values"
     lowest = Fraction(objective.scale(problem).penalty) if whole else objective.regularization * highest
-    costed, trace = objective.measure.with_costs(problem), Trace(clock)
+    costed, trace = objective.measure.with_costs(problem), Trace(clock, log, 1.0, problem.target.whole_loss(problem))
     task = Task(costed, objective, scale, clock, trace, route=Route(ENGINE, ""))
     search = _search_of(task, switches, lowest)
 
@@ -230,6 +236,8 @@ def lambda_path(
         scale, other = scaled(penalty)
         if ceil(lower * scale.error) >= incumbent.cost(penalty) * scale.error:  # costs are whole numbers
             return
+        surplus = scale.error * costed.target.surplus
+        trace.begin(f"lambda = {float(penalty / highest):g}: ", as_float(1 / Fraction(scale.row)), surplus)
         end = INFINITE if to_the_end else max(_ITERATIONS, _TIMES * search.counters["iterations"])
         status = search.minimise(scale, other, incumbent, lower, end)
         if status is None:
@@ -237,8 +245,11 @@ def lambda_path(
         if status != "optimal":
             raise Stopped(status)
         if log:
-            line, what = best_line(search.known, penalty), "splits" if objective.penalty == "split" else "leaves"
-            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {line.paid} {what} are optimal")
+            paid, is_split = best_line(search.known, penalty).paid, objective.penalty == "split"
+            what = (
+                (" split is" if is_split else " leaf is") if paid == 1 else " splits are" if is_split else " leaves are"
+            )
+            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {paid}{what} optimal")
 
     envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import export_text, plot_tree
+from support.mixed_table import mixed
 
-from optree import DPDTreeClassifier, DPDTreeRegressor
+from optree import DPDTreeClassifier, DPDTreeRegressor, OptimalTreeClassifier
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,23 @@ def test_shap_adds_up_to_the_predictions(classes, numbers):
         values = found.values.reshape(50, X.shape[1], -1)
         sums = values.sum(axis=1) + np.reshape(found.base_values, (50, -1))
         assert np.allclose(sums, outputs(model, X[:50]), rtol=0, atol=1e-9)
+
+
+def test_shap_and_skl2onnx_read_the_tree_of_a_pipeline_with_categories():
+    shap = pytest.importorskip("shap")
+    skl2onnx, runtime = pytest.importorskip("skl2onnx"), pytest.importorskip("onnxruntime")
+    X, y = mixed(3, 120)
+    made = OptimalTreeClassifier("0.01", one_vs_rest=True).fit(X, y).to_sklearn()
+    rows = made["encoder"].transform(X)
+    assert "colour" in " ".join(made["encoder"].get_feature_names_out())
+    found = shap.TreeExplainer(made["tree"])(rows)
+    sums = found.values.sum(axis=1) + np.reshape(found.base_values, (len(X), -1))
+    assert np.allclose(sums, made.predict_proba(X), rtol=0, atol=1e-9)
+    kept = rows[~np.isnan(rows).any(axis=1)]  # skl2onnx sends all missing values right
+    model = skl2onnx.to_onnx(made["tree"], kept[:1], options={"zipmap": False})
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    label = session.run(None, {session.get_inputs()[0].name: kept})[0]
+    assert label.tolist() == made["tree"].predict(kept).tolist()
 
 
 def test_skl2onnx_converts_it(classes, numbers):

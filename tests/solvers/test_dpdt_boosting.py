@@ -97,7 +97,7 @@ def test_one_stage_is_one_tree():
     boosted = DPDTGradientBoostingRegressor(1, learning_rate=1.0).fit(X, signal)
     tree = DPDTreeRegressor(3, cart_nodes_list=(4, 4, 4)).fit(X, signal)
     assert boosted.predict(X) == pytest.approx(tree.predict(X))
-    leaf = DPDTGradientBoostingRegressor(3, alpha=1e9).fit(X, signal)
+    leaf = DPDTGradientBoostingRegressor(3, regularization=1e9).fit(X, signal)
     assert leaf.predict(X) == pytest.approx(np.full(len(X), signal.mean()))
 
 

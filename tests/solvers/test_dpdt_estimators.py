@@ -56,9 +56,8 @@ def test_the_registry_searches_numbers_for_classes_and_values_as_the_estimators_
         problem = Problem(columns, Values(y) if by_value else Classes(y, tuple("abc")), weights)
         share, depth = random.choice(["0", "0.01", "0.1"]), int(random.randint(1, 5))
         result = dpdt.solve(problem, Objective.of(share, max_depth=depth))
-        alpha = float(share) * float(problem.target.whole_loss(problem) / problem.total_weight)
         kind = DPDTreeRegressor if by_value else DPDTreeClassifier
-        model = kind(depth, penalty="split", alpha=alpha).fit(X, y, weights)
+        model = kind(depth, penalty="split", regularization=float(share)).fit(X, y, weights)
         assert float(result.cost_in_rows) == pytest.approx(model.cost_, rel=1e-9, abs=1e-9)
         assert result.tree.n_splits == model.tree_.n_splits
         kept = weights > 0
@@ -110,7 +109,7 @@ def test_one_fit_gives_the_trees_of_all_penalties(model, penalty):
     X, y = load_diabetes(return_X_y=True)
     y = y if model is DPDTreeRegressor else y > 150
     fitted = model(penalty=penalty).fit(X, y)
-    path = fitted.alpha_path_
+    path, whole = fitted.path_, np.var(y) if model is DPDTreeRegressor else 1
     assert (path[0].lowest, path[-1].highest, path[-1].splits) == (0, np.inf, 0)
     assert len(path) >= 3
     for step, after in pairwise(path):
@@ -118,16 +117,16 @@ def test_one_fit_gives_the_trees_of_all_penalties(model, penalty):
         assert step.loss < after.loss
         assert step.complexity > after.complexity
     for step in path:
-        alpha = step.lowest + 0.1 if step.highest == np.inf else (step.lowest + step.highest) / 2
-        there = fitted.at(alpha)
+        share = step.lowest + 0.1 if step.highest == np.inf else (step.lowest + step.highest) / 2
+        there = fitted.at(share)
         fresh = clone(there).fit(X, y)
         assert there.export_text() == fresh.export_text()
-        assert there.cost_ == fresh.cost_ == pytest.approx((step.loss + alpha * step.complexity) * len(y))
+        assert there.cost_ == fresh.cost_ == pytest.approx((step.loss + share * whole * step.complexity) * len(y))
         assert there.tree_.n_splits == step.splits
         lost = (there.predict(X) - y) ** 2 if model is DPDTreeRegressor else there.predict(X) != y
         assert lost.mean() == pytest.approx(step.loss)
         assert complexity(there, X, penalty) == pytest.approx(step.complexity)
-    assert fitted.alpha == 0
+    assert fitted.regularization == 0
     assert fitted.tree_.n_splits == path[0].splits
 
 
@@ -325,7 +324,7 @@ def test_a_target_far_from_zero():
         ([[0.0], [1.0], [2.0]], {"cart_nodes_list": 8}, ["cart_nodes_list", "8", "sequence"]),
         ([[0.0], [1.0], [2.0]], {"cart_nodes_list": (8, 0)}, ["cart_nodes_list", "(8, 0)"]),
         ([[0.0], [1.0], [2.0]], {"generator": "greedy"}, ["generator", "'greedy'", "top_features"]),
-        ([[0.0], [1.0], [2.0]], {"alpha": -1}, ["alpha", "-1", ">= 0"]),
+        ([[0.0], [1.0], [2.0]], {"regularization": -1}, ["regularization", "-1", ">= 0"]),
         ([[0.0], [1.0], [2.0]], {"alpha": np.nan}, ["alpha", "nan"]),
         ([[0.0], [1.0], [2.0]], {"penalty": "nodes"}, ["penalty", "'nodes'", "visits, split"]),
         ([[0.0], [1.0], [2.0]], {"min_samples_split": 1}, ["min_samples_split", "1"]),
@@ -353,8 +352,25 @@ def test_a_limit_on_time_leaves_a_tree():
 
 def test_the_old_name_of_a_penalty_warns():
     with pytest.warns(FutureWarning, match="penalty='splits' is deprecated; give 'split'"):
-        old = DPDTreeClassifier(penalty="splits", alpha=0.1).fit(*IRIS)
-    assert old.cost_ == DPDTreeClassifier(penalty="split", alpha=0.1).fit(*IRIS).cost_
+        old = DPDTreeClassifier(penalty="splits", regularization=0.1).fit(*IRIS)
+    assert old.cost_ == DPDTreeClassifier(penalty="split", regularization=0.1).fit(*IRIS).cost_
+
+
+@BOTH
+def test_the_old_name_of_regularization_warns(model):
+    X, y = load_diabetes(return_X_y=True)
+    y, whole = (y, np.var(y)) if model is DPDTreeRegressor else (y > 150, 1)
+    new = model(regularization=0.02).fit(X, y)
+    with pytest.warns(FutureWarning, match="alpha is deprecated; give regularization") as caught:
+        old = model(alpha=0.02 * whole).fit(X, y)
+    assert caught[0].filename == __file__
+    assert old.export_text() == new.export_text()
+    assert old.cost_ == pytest.approx(new.cost_)
+    assert old.at(0.1).alpha is None
+    with pytest.warns(FutureWarning, match="alpha_path_ is deprecated; read path_"):
+        assert old.alpha_path_ == old.path_
+    constant = model(regularization=0.1).fit(X, np.ones(len(X)))
+    assert constant.tree_.n_splits == 0
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -231,8 +231,8 @@ def test_a_limit_that_ends_the_sorting_of_columns_leaves_trees_of_few_rows(time,
         model.fit(X, LABELS, weights)
     assert len(sorted_columns) == 3 < X.shape[1]
     assert model.status_ == "time_limit"
-    assert len(model.alpha_path_) > 1
-    for step in model.alpha_path_:
+    assert len(model.path_) > 1
+    for step in model.path_:
         tree = model.at(step.lowest)
         wrong = (tree.predict(X) - LABELS) ** 2 if regression else tree.predict(X) != LABELS
         assert step.loss == pytest.approx(np.average(wrong, weights=weights))

@@ -6,12 +6,18 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import ROOT
 from support.modes import compiled_only
+from support.refusal import refused
+
+from optree import OptimalTreeClassifier
+from optree.stability import leaves, stability
 
 pytestmark = pytest.mark.slow
 REMEDY = "pip uninstall --yes optree optree-bench"
@@ -125,3 +131,37 @@ def test_the_other_distribution_of_this_name_is_named_in_one_line_with_a_remedy(
     (line,) = (line for line in done.stderr.splitlines() if REMEDY in line)
     assert "the distribution optree 0.17.0 (pytrees)" in line
     assert done.returncode == over
+
+
+def absent(monkeypatch, package: str) -> None:
+    """Let imports of a package fail, as without it."""
+    for name in {package, *(name for name in sys.modules if name.partition(".")[0] == package)}:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("matplotlib", "plots", lambda model, X, y: model.plot()),
+        ("matplotlib", "plots", lambda model, X, y: model.plot_trace()),
+        ("matplotlib", "plots", lambda model, X, y: model.plot_importances()),
+        ("onnx", "onnx", lambda model, X, y: model.export("onnx")),
+        ("pandas", "frames", lambda model, X, y: leaves(model)),
+        ("pandas", "frames", lambda model, X, y: stability(model, X, y, n_bootstraps=1)),
+    ],
+)
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(package, extra, call, monkeypatch):
+    X, y = np.arange(20.0)[:, None], np.arange(20) > 9
+    model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    absent(monkeypatch, package)
+    with refused(f"the package {package} is not installed", f"pip install 'optree-bench[{extra}]'"):
+        call(model, X, y)
+    assert model.to_svg().startswith("<svg")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert any(one.startswith(package) for one in declared[extra])
+    assert f"| `{extra}` |" in (ROOT / "docs" / "install.md").read_text()
+
+
+def test_the_report_of_stability_is_imported_without_pandas(tmp_path):
+    text = "import sys; sys.modules['pandas'] = sys.modules['matplotlib'] = None; import optree.stability, optree.plots"
+    subprocess.run([sys.executable, "-c", text], check=True, cwd=tmp_path)

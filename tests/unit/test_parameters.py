@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from support import ROOT
 from support.refusal import refused
 
 import optree
@@ -19,6 +21,7 @@ EVERY = [name for name in estimators.__all__ if name != "TreeClassifier"]
 JUNK = ["x", -7, ["x", object()], {"x": 1}]
 FEW = {"DPDTGradientBoostingClassifier": {"n_estimators": 2}, "DPDTGradientBoostingRegressor": {"n_estimators": 2}}
 ACCEPTED = {("n_jobs", -7)}
+TABLES = (ROOT / "docs" / "tables.md").read_text()
 
 PARAMETERS = [(name, parameter) for name in EVERY for parameter in getattr(optree, name)().get_params(deep=False)]
 
@@ -47,3 +50,10 @@ def test_values_of_numpy_and_scikit_learns_conventions_are_accepted(name, parame
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         assert getattr(optree, name)(**parameters).fit(X, Y).score(X, Y) > 0.9
+
+
+def test_the_defaults_of_max_thresholds_are_in_one_table_with_their_reasons():
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (None|\d+)(?:, [^|]+)? \| [^|]+ \|$", TABLES, re.MULTILINE)
+    written = {name.strip("`"): value for names, value in rows for name in names.split(", ")}
+    own = {name: getattr(optree, name)().get_params() for name in EVERY}
+    assert written == {name: str(own[name]["max_thresholds"]) for name in EVERY if "max_thresholds" in own[name]}

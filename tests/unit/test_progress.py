@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import optree
-from optree import estimators
+from optree import estimators, progress
 from optree.budget import Budget
 from optree.progress import Progress
 from optree.result import Trace
@@ -111,3 +111,29 @@ def test_every_estimator_tells_its_progress_if_asked_and_is_silent_else(name, ca
     out, err = capfd.readouterr()
     assert not out
     assert " s" in err
+
+
+@pytest.mark.parametrize("kind", ["path over thresholds", "path over coded features", "cross-validation"])
+def test_searches_along_lambda_tell_the_bound_and_the_gap_of_each(monkeypatch, kind):
+    monkeypatch.setattr(progress, "_FILE_SECONDS", 0)
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    random = np.random.RandomState(0)
+    X = random.rand(120, 4).round(1)
+    y = (X[:, 0] > 0.4) ^ (X[:, 1] > 0.6) ^ (random.rand(120) < 0.1)
+    if kind == "cross-validation":
+        optree.OptimalTreeClassifierCV(lowest="0.02", cv=2, verbose=1).fit(X, y)
+        lines = [line for line in stream.getvalue().splitlines() if line.startswith("fold 2: ")]
+        assert sum("optimal" in line for line in lines) >= 2
+    else:
+        most = None if kind == "path over thresholds" else 5
+        path = optree.OptimalTreeClassifier("0.02", max_thresholds=most, verbose=1).lambda_path(X, y)
+        lines = stream.getvalue().splitlines()
+        first = {f"lambda = {highest:g}: " for highest, _ in path}
+        for start, (_, model) in zip(sorted(first, reverse=True), path, strict=True):
+            found = [LINE.search(line) for line in lines if line.startswith(start)]
+            assert all(float(one[2]) <= model.objective_ + 1e-4 for one in found if one)
+            assert all(float(one[3]) >= model.objective_ - 1e-4 for one in found if one)
+    found = [LINE.search(line) for line in lines if "lambda = " in line and "gap" in line]
+    assert len(found) >= 3
+    for one in found:
+        assert float(one[4]) == pytest.approx(float(one[3]) - float(one[2]), abs=2e-4)

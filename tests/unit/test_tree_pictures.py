@@ -46,7 +46,7 @@ def digits() -> DPDTreeClassifier:
     """Return a tree of many leaves and ten classes."""
     random = np.random.RandomState(0)
     X = random.rand(800, 4)
-    return DPDTreeClassifier(7, alpha=0.0001).fit(X, (X @ [1, 2, 4, 3]).astype(int))
+    return DPDTreeClassifier(7, regularization=0.0001).fit(X, (X @ [1, 2, 4, 3]).astype(int))
 
 
 def texts(found: Picture, *kinds: str) -> list[str]:

@@ -8,22 +8,14 @@ from math import ceil, log10
 import numpy as np
 
 from optree.drawing.colours import PALETTE
+from optree.drawing.curves import new_axes
 from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.errors import OptreeError
+from optree.extras import imported
 from optree.tree import Tree
 
 _BARS = 120  # a bar for each cost, or for each of that many intervals of cost
 _LISTED = 1000  # trees of a set that are all drawn; of a larger set, a sample
-
-
-def _axes(ax, height: float = 3.6):
-    """Return the axes, by default of a new figure."""
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.figure(figsize=(6.4, height), layout="constrained").add_subplot()
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
 
 
 def short(number: int) -> str:
@@ -52,7 +44,7 @@ def histogram(r, ax=None):
         for at, number in zip(np.minimum(bars // step, _BARS - 1).tolist(), counts, strict=True):
             sums[at] = sums.get(at, 0) + number
         bars, counts = (np.array(list(sums)) + 0.5) * step, list(sums.values())
-    ax, objective = _axes(ax), 1 - float(best / total)
+    ax, objective = new_axes(ax), 1 - float(best / total)
     heights = np.array([log10(number) for number in counts])  # of whole numbers of any size
     low = -0.15 * max(1.0, heights.max() / 4)  # a single tree has a visible bar
     ax.bar(objective - bars, heights - low, 0.9 * step, bottom=low, color=PALETTE[0])
@@ -91,8 +83,6 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
     set of up to 1,000 trees, else a sample. The colour and the numbers on the right are the share of all trees that
     split the column.
     """
-    from matplotlib import colormaps
-
     check_filled(r, "plot_importance")
     if unknown := set(np.asarray(y).tolist()).difference(r.classes_.tolist()):
         raise OptreeError(f"plot_importance: y has {unknown.pop()!r}; the classes of the training rows are accepted")
@@ -106,10 +96,11 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
         for column, value in reliance(model.tree_, rows, times, columns).items():
             row[column] = value
     shown = sorted(set(columns), key=lambda column: cloud[:, column].max())
-    ax, names, usage = _axes(ax, 1.2 + 0.27 * len(shown)), column_names(r), r.feature_usage_
+    ax, names, usage = new_axes(ax, height=1.2 + 0.27 * len(shown)), column_names(r), r.feature_usage_
     random = np.random.default_rng(0)  # of the points' heights only
+    colours = imported("matplotlib", "plots", "plot_importance").colormaps["viridis_r"]
     for place, column in enumerate(shown):
-        colour, values = colormaps["viridis_r"](0.15 + 0.85 * usage[column]), cloud[:, column]
+        colour, values = colours(0.15 + 0.85 * usage[column]), cloud[:, column]
         ax.plot([values.min(), values.max()], [place, place], color=colour, lw=1.5, solid_capstyle="round")
         points = np.unique(values)
         ax.plot(points, place + random.uniform(-0.25, 0.25, len(points)), "o", ms=2.5, color=colour, alpha=0.6, mew=0)
@@ -134,7 +125,7 @@ def agreement(r, X, ax=None):
     most = r.votes(X).max(axis=1)
     shares, n = np.sort([number / r.count_ for number in most.tolist()]), len(most)
     values, below = np.unique(shares, return_counts=True)
-    ax, sure = _axes(ax), int((most == r.count_).sum())  # exact, where a share of many digits rounds to 1
+    ax, sure = new_axes(ax), int((most == r.count_).sum())  # exact, where a share of many digits rounds to 1
     first = min(float(values[0]), 1 / len(r.classes_))
     ax.step(
         np.concatenate([[first], values, [1]]),
