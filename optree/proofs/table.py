@@ -73,7 +73,6 @@ class Table(NamedTuple):
     salt: np.ndarray  # uint64[words], odd random numbers
     by_code: np.ndarray  # int64[features, groups, 2], bit and code of each group by rising code; or no features
 
-
     def total(self, words: np.ndarray) -> np.ndarray:
         """Return the sums of a support, int64[K + 2]."""
         return np.add.reduceat(np.bitwise_count(words), self.stop[:-1], dtype=np.int64) @ self.sums
