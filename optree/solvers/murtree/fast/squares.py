@@ -55,7 +55,7 @@ class Squares(NamedTuple):
     square: np.ndarray  # as in `WholeTarget`
     fine: float
     sums: np.ndarray  # kind[levels, bits], the sums of a level's rows, packed
-    packed_sums: np.ndarray  # kind[bits], scratch: those of a child
+    packed_sums: np.ndarray  # kind[bits], scratch: the sums of a child's rows, packed
     slices: np.ndarray  # kind[groups * width], scratch: see `pair_sums`
     tables: np.ndarray  # kind[groups * 2 * lanes], scratch
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
@@ -171,7 +171,10 @@ def square_costs(data, stack, rules, d, column, child, squares, tiled):
 
 @inner_function
 def _costs(stack, rules, d, squares, c, q, out):
-    """Write the lowest costs of the counted child (``c`` = 0) or of the other one to ``out``; ``q`` is its Q."""
+    """Write the lowest costs of the counted child (``c`` = 0) or of the other one to ``out``; ``q`` is its Q.
+
+    With ``c`` = 1 the counts ``squares.own`` of the counted child are replaced by the counts of the other child.
+    """
     apart()
     width, columns, stride, leaves = stack.frame[d]["width"], stack.frame[d]["columns"], stack.stride, squares.leaves
     pairs, own, counts, near = stack.pairs[d], squares.own, squares.leaf_counts, squares.near[2 * c * width :]
