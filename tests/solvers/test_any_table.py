@@ -86,7 +86,7 @@ def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model
     assert seconds < 10  # of a slow machine that traces memory
     assert model.status_ in ("time_limit", "memory_limit")
     assert model.lower_bound_ <= model.cost_
-    assert not isinstance(model, RashomonSet) or (model.status_, model.count_) == ("memory_limit", 0)
+    assert not isinstance(model, RashomonSet) or model.count_ == 0
 
 
 @compiled_only
