@@ -142,9 +142,10 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Return the solver, or the engine in its place if the codes that the solver reads do not fit into memory.
 
         The engine reads each column once, as numbers, and minimises the same objective over the same splits. A solver
-        with an objective that the engine does not accept has a heuristic tree (:meth:`Solver.solve`).
+        that counts trees, or has an objective that the engine does not accept, has a heuristic tree
+        (:meth:`Solver.solve`).
         """
-        if "numeric" in solver.features or not problem.columns.has_numbers:
+        if solver.counts_trees or "numeric" in solver.features or not problem.columns.has_numbers:
             return solver
         solver.check_objective(objective)
         try:

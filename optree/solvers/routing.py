@@ -37,6 +37,9 @@ _MIN_GROUPS = 4096  # groups of equal rows: with fewer, counting them does not d
 _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thresholds may be faster with a penalty
 # The search over all thresholds is faster for tables with many thresholds, as measured at depth 3. The limits are the
 # mean number of thresholds per column, and the work of counting pairs of columns (thresholds squared times classes).
+# Processor seconds over numbers and over codes with max_thresholds of 20, 50 and 100: breast cancer at lambda .01 takes
+# .09 and .03, .13 and .85, .16 and above 7; magic at .005 1.46 and .08, 1.43 and 1.58, 1.55 and 10; bank .01 and .01,
+# .01 and .01, .01 and .02.
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
 _BLOCK = 512  # rows that are read at once
 _MOST_WEIGHT, _MOST_COST = 2.0**53, 2.0**61

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from fractions import Fraction
 
@@ -10,9 +11,18 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier
+from support.mixed_table import long
 from support.modes import compiled_only
+from support.traced import traced
 
-from optree import LicketySPLITClassifier, OptimalTreeClassifier
+from optree import (
+    GOSDTClassifier,
+    LicketySPLITClassifier,
+    MurTreeClassifier,
+    OptimalPolicyTree,
+    OptimalTreeClassifier,
+    RashomonSet,
+)
 from optree.budget import Budget
 from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import search as all_searches
@@ -45,6 +55,38 @@ def pruned_cost(tree, rows, regularization):
             below = cost[tree.children_left[node]] + cost[tree.children_right[node]]
             cost[node] = min(cost[node], regularization * rows + below)
     return cost[0]
+
+
+@compiled_only
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "model",
+    [
+        GOSDTClassifier(),
+        GOSDTClassifier(objective="auc"),
+        MurTreeClassifier(3, max_thresholds=None),
+        OptimalPolicyTree(max_depth=2, min_samples_leaf=50),
+        OptimalTreeClassifier(monotonic_cst={"score": 1, "age": 1}),
+        OptimalTreeClassifier(max_depth=3, max_thresholds=100),
+        RashomonSet(max_thresholds=None),
+    ],
+    ids=str,
+)
+def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model):
+    """A coded feature for each threshold would take gigabytes, and a minute."""
+    X, y = long()
+    target = np.stack([y, 1 - y], axis=1) if isinstance(model, OptimalPolicyTree) else y
+    model.set_params(time_limit=1)
+    with traced() as peak:
+        start = time.process_time()
+        model.fit(X, target)
+        seconds = time.process_time() - start - model.compile_seconds_
+    assert peak() < 300 * 2**20
+    assert seconds < 10  # of a slow machine that traces memory
+    assert model.status_ in ("time_limit", "memory_limit")
+    assert model.lower_bound_ <= model.cost_
+    assert not isinstance(model, RashomonSet) or model.count_ == 0
 
 
 @compiled_only

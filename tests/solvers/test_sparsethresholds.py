@@ -189,6 +189,37 @@ def test_light_splits_are_left_out(penalty):
     assert fewer or len(seeds(600, 15)) < 600  # they are rare with a penalty per leaf
 
 
+@pytest.mark.parametrize(
+    "seeds_of_tables", [range(6), pytest.param(seeds(300, 20), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_columns_with_a_limit_on_thresholds_have_the_optimum_of_their_codes(seeds_of_tables):
+    """Numbers with missing values, categories, truth values and a column that lacks values alone."""
+    for seed in seeds_of_tables:
+        random = np.random.RandomState(seed)
+        n, most = random.randint(20, 100), [1, 2, 3, 5][seed % 4]
+        X = pd.DataFrame({
+            "a": np.where(random.rand(n) < 0.1 * (seed % 3), np.nan, random.randint(0, 30, n) / 4),
+            "b": random.rand(n).round(2),
+            "c": random.choice(list("uvw"), n),
+            "d": random.rand(n) < 0.5,
+            "e": np.where(random.rand(n) < 0.2, np.nan, 1.0),
+            "f": random.randint(0, 9, n),
+        })  # fmt: skip
+        y = np.where((X["b"] > 0.5) & (random.rand(n) < 0.8), 0, random.randint(0, 2 + seed % 2, n))
+        spec = EncodingSpec(random.choice(["ordinal", "onehot"]), max_cuts=most, missing="best")
+        columns = TableColumns.of(X, spec)
+        problem = Problem(columns, Classes(y, tuple(map(str, range(y.max() + 1)))))
+        constraints = {"max_depth": [2, 3][seed // 2 % 2], "min_samples_leaf": [1, 4][seed // 3 % 2]}
+        objective = Objective.of(["0.02", "0.05", "0.1"][seed % 3], **constraints)
+        found = solvers.get("sparsethresholds").solve(problem, objective)
+        coded = solvers.get("optree").solve(problem.over(columns.coded), objective)
+        assert (found.status, found.cost) == ("optimal", coded.cost)
+        names = {feature.name for feature in columns.coded.features} | {f"{name} is not missing" for name in X}
+        assert names >= {found.columns.features[feature].name for feature in found.tree.used_features}
+        codes = found.columns.encoder.transform(X)
+        assert np.array_equal(found.tree.predict(codes), found.tree.predict(found.columns.codes))
+
+
 def test_a_problem_is_solved_again_after_light_splits_were_left_out():
     random = np.random.RandomState(0)
     X = pd.DataFrame({"category": random.randint(0, 20, 200).astype(str), "x": random.randint(0, 30, 200)})
