@@ -54,7 +54,7 @@ class AlphaPath:
         self._root, self._children = problem.target.leaf(every, weights), {}
         by_value = self._target.kind == "values"
         error = float(problem.target.loss(self._root[1], problem.weights)) / self._weight if by_value else 1.0
-        self.whole = error or 1.0
+        self.whole = error if 0 < error < np.inf else 1.0
         pending = [(link, every) for link in path.link.tolist()]
         while pending:
             link, rows = pending.pop()
