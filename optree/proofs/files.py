@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from optree.budget import Clock
-from optree.errors import OptreeError
 from optree.encoding.cells import number_text
+from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.objective import Objective, Scale
 from optree.problem import Problem

@@ -73,7 +73,6 @@ class Table(NamedTuple):
     salt: np.ndarray  # uint64[words], odd random numbers
     by_code: np.ndarray  # int64[features, groups, 2], bit and code of each group by rising code; or no features
 
-
     def total(self, words: np.ndarray) -> np.ndarray:
         """Return the sums of a support, int64[K + 2]."""
         return np.add.reduceat(np.bitwise_count(words), self.stop[:-1], dtype=np.int64) @ self.sums
@@ -174,7 +173,8 @@ def _layout(
 ) -> Table:
     """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``.
 
-    charges : of each feature; ranked : int64[groups, features], the codes; without features if groups are counted as bits.
+    charges : of each feature. ranked : int64[groups, features], the codes; without features if groups are counted as
+    bits.
     """
     order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
     starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))
