@@ -51,5 +51,6 @@ PLANTED = {
     "squared errors: condition C": (" and not self.squared  # condition C", "  # condition C"),
     "costs of features: of another feature": ("problem.charge[self.live]", "problem.charge[self.live[::-1]]"),
     "costs of features: twice": ("price = price + charge", "price = price + 2 * charge"),
+    "great costs are summed in floating point": ("np.float64 if most < 2**53 else self.kind", "np.float64"),
     "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
 }
