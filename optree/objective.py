@@ -211,7 +211,9 @@ class Objective(Constraints):
         shares = [self.regularization, *(self.regularization + cost for _, cost in self.feature_costs)]
         if problem.target.kind == "values":
             grid = problem.target.grid(problem)
-            return self._scale(1, [round(share * grid.of_a_leaf) for share in shares], grid.unit)
+            own = self.regularization, *(cost for _, cost in self.feature_costs)
+            price, *others = (round(share * grid.of_a_leaf) for share in own)
+            return self._scale(1, [price, *(price + other for other in others)], grid.unit)
         problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
         penalties = [Fraction(share * problem.target.whole_loss(problem) * unit) for share in shares]

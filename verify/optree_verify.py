@@ -226,10 +226,9 @@ class Problem:
         shares += [fraction(one[4], "features: cost") if len(one) > 4 else 0 for one in head["features"]]
         self.levels, self.budget = limit(head, "max_depth", 0, 2**50), limit(head, "max_splits", 0, 1000)
         self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
-        codes = np.array(codes).T
+        codes, self.widest = np.array(codes).T, max(max(size, default=2) for size in sizes)
         if self.squared:
-            most = max([2, *(max(size, default=2) for size in sizes)])
-            self.set_numbers(codes, *whole_numbers(y), weight, shares, most)
+            self.set_numbers(codes, *whole_numbers(y), weight, shares)
         else:
             prices = [share * weight.sum() for share in shares]
             self.error = lcm(*(price.denominator for price in map(Fraction, prices)))
@@ -257,13 +256,8 @@ class Problem:
         np.add.at(sums, group.ravel(), values)
         return sums, np.bincount(group.ravel())
 
-    def set_numbers(
-        self, codes: np.ndarray, y: np.ndarray, step: Fraction, weight: np.ndarray, shares: list, most: int
-    ) -> None:
-        """Set the groups for squared errors, which are counted in ``1 / fine`` squared steps, rounded up in a leaf.
-
-        most : parts of a split.
-        """
+    def set_numbers(self, codes: np.ndarray, y: np.ndarray, step: Fraction, weight: np.ndarray, shares: list) -> None:
+        """Set the groups for squared errors, which are counted in ``1 / fine`` squared steps, rounded up in a leaf."""
         total, self.kind, self.none = weight.sum(), np.int64, np.int64(2**60)
         y = y - (2 * (weight * y).sum() + total) // (2 * total)
         sums, rows = self.grouped(codes, np.column_stack([weight, weight * y, weight * y * y]))
@@ -275,7 +269,7 @@ class Problem:
         self.sums = np.column_stack([sums[:, :2], saved, rows]).astype(np.int64)
         leaf = self.fine * squares - self.fine * int(sums[:, 1].sum()) ** 2 // int(total)
         self.price, *self.charge = (round(share * leaf) for share in shares)
-        need((self.price + max(self.charge)) * most < 2**58, "lambda: too large")
+        need((self.price + max(self.charge)) * self.widest < 2**58, "lambda: too large")
         self.error = self.fine / step**2
         self.inevitable = (self.fine * squares - int(saved.sum())) / self.error
 
@@ -354,13 +348,11 @@ class Problem:
         bound = np.minimum(first, self.price + two)
         return bound if (d == 1 or m == 1) and (self.binary or not self.leaves) else np.minimum(bound, 2 * self.price)
 
-    def by_splits(
-        self, low: np.ndarray, M: np.ndarray | None, rows: np.ndarray, shape: Shape, charge: np.ndarray
-    ) -> np.ndarray:
+    def by_splits(self, low: np.ndarray, M, rows: np.ndarray, shape: Shape, charge: np.ndarray) -> np.ndarray:
         """Return the bound B3 of each split, or more than every cost if B4 leaves it out.
 
         low : bounds of the parts, [shares, ..., parts], for each number of splits of a part from 0 on; or one for any.
-        M : None to do without B4. charge : of each split, beyond the price.
+        M : an array, or None to do without B4. charge : of each split, beyond the price.
         """
         n, best = shape.n, low[..., : shape.n]
         for splits, places in [(np.s_[:], np.s_[n : 2 * n]), *shape.more]:

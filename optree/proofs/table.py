@@ -173,8 +173,8 @@ def _layout(
 ) -> Table:
     """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``.
 
-    charges : of each feature; ranked : int64[groups, features], the codes; no features if
-    groups are counted as bits.
+    charges : of each feature. ranked : int64[groups, features], the codes; without features if groups are counted as
+    bits.
     """
     order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
     starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))
@@ -234,7 +234,7 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
 
 
 def tree_cost(rows: Rows, nodes: Sequence[int]) -> int:
-    """Return the cost of a tree in preorder, whose splits are numbered as in the table; a leaf is negative."""
+    """Return the cost of a tree in preorder: the number of a split, or -1 - the class of a leaf."""
     table, rules, cost, waiting = rows.table, rows.rules, rows.inevitable + rows.charge, [rows.table.rows[-1]]
     for node in nodes:
         words = waiting.pop()
@@ -244,5 +244,6 @@ def tree_cost(rows: Rows, nodes: Sequence[int]) -> int:
             cost += int(table.charge[node]) + rules.price * (held - 1 if rules.per_leaf else 1)
             waiting += list(parts[::-1])
         elif words.any():
-            cost += leaf_cost(table.total(words), rules)
+            sums = table.total(words)
+            cost += leaf_cost(sums, rules) if rules.fine else int(sums[-1 - node]) * rules.error
     return cost

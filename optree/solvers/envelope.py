@@ -46,7 +46,7 @@ _DENOMINATOR = 20  # of a rounded penalty, at most, or its numerator
 class Line(NamedTuple):
     """The cost of a tree: ``loss + penalty * paid``, in the units of the problem's loss."""
 
-    loss: int
+    loss: int | Fraction
     paid: int  # splits or leaves
     read: Callable[[], object]  # returns the tree, of the kind of the search
 

@@ -17,7 +17,6 @@ import numpy as np
 from optree.arrays import as_float
 from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
-from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace, require_iterations
@@ -36,12 +35,15 @@ _ITERATIONS, _TIMES = 6000, 2  # before a search is left unfinished: at least, a
 
 @dataclass(frozen=True)
 class Stretch:
-    """A tree and the interval of lambda on which it is optimal: ``loss / unit + lambda * total weight * paid`` rows."""
+    """A tree and the interval of lambda on which it is optimal: ``loss / unit + lambda * total weight * paid`` rows.
+
+    The loss has the costs of the split columns in it.
+    """
 
     tree: Tree
     lowest: Fraction  # At an inner end of the path the next tree has the same cost.
     highest: Fraction
-    loss: int
+    loss: int | Fraction
     paid: int  # splits or leaves
     columns: Columns | None = field(default=None, repr=False)  # of the tree's features; None: those of the problem
 
@@ -107,8 +109,9 @@ class _NumbersSearch:
 
         self.task, self._route, self._least, self._iterations = task, name, least, 0
         self.name = name  # of the last search
-        kind = ValueRows if task.problem.target.kind == "values" else Rows
-        self.rows = kind.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+        kind, columns = ValueRows if task.problem.target.kind == "values" else Rows, task.problem.columns
+        self.problem = task.problem.over(columns.apart if task.scale.charges else columns)
+        self.rows = kind.of(self.problem, task.objective.min_samples_leaf, task.clock.check)
         self.per_leaf, self._has_started = int(task.objective.penalty == "leaf"), False
         self.known = [Line(self.rows.leaf(np.arange(len(self.rows.label))), self.per_leaf, lambda: None)]
 
@@ -120,7 +123,8 @@ class _NumbersSearch:
         from optree.solvers.all_thresholds.rows import penalties
 
         paid = penalties(tree, bool(self.per_leaf))
-        self.known.append(Line((cost - paid * scale.penalty) // scale.error, self.per_leaf + paid, lambda: tree))
+        loss = Fraction(cost - paid * scale.penalty, scale.error)
+        self.known.append(Line(loss, self.per_leaf + paid, lambda: tree))
 
     def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
         """Search for a better tree than the incumbent, and append it to ``known``; return the status.
@@ -140,7 +144,7 @@ class _NumbersSearch:
             return iter(())
 
         def cost_of(line: Line) -> int:
-            return scale.error * line.loss + scale.penalty * (line.paid - self.per_leaf)
+            return ceil(scale.error * line.loss) + scale.penalty * (line.paid - self.per_leaf)
 
         clock, cost = self.task.clock.start(self._iterations), cost_of(incumbent)
         limit = clock.budget.iterations
@@ -150,8 +154,9 @@ class _NumbersSearch:
         def note(cost: int, lower: int) -> None:
             self.task.trace.add(cost + certain, lower + certain)
 
-        search = new_search(self._route, self.rows, scale, self.rows.limits(objective), clock, note, may_leave=True)
-        search.starts = starts
+        rows, own = self.rows.charged(scale, self.problem.columns).above_cheapest(scale, bool(self.per_leaf))
+        search = new_search(self._route, rows, own, rows.limits(objective), clock, note, may_leave=True)
+        search.starts = None if scale.charges else starts  # which know no charges
         search.offer(incumbent.read(), cost)
         search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))
         try:
@@ -165,7 +170,7 @@ class _NumbersSearch:
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         """Return the tree of a line and its columns."""
-        return self.rows.tree(self.task.problem, line.read())
+        return self.rows.tree(self.problem, line.read())
 
 
 class _NoSearch:
@@ -212,8 +217,6 @@ def lambda_path(
     it. ``log`` takes a line of text for each tree, and lines of progress. ``switches`` are parameters of the engine.
     """
     solver = get(ENGINE)
-    if objective.feature_costs:
-        raise OptreeError("lambda_path: feature_costs are not accepted; leave them out")
     solver.check_objective(objective)
     given, problem = problem, solver.searched(problem, objective)
     solver.check_problem(problem)
@@ -262,6 +265,8 @@ def lambda_path(
             tree, columns = search.read(line)
             paid = tree.n_splits if objective.penalty == "split" else tree.n_leaves
             loss = costed.target.training_loss(tree, costed.over(columns)) - costed.target.surplus
+            charges = scale.charges_of(feature.source for feature in tree.split_features)
+            loss += Fraction(sum(charges), scale.error)
             if problem is not given:
                 columns = given.columns if columns is problem.columns else given.columns.like(columns)
                 tree = tree.refit(given.over(columns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,7 @@ from optree import (
     solvers,
 )
 from optree.objective import Objective
+from optree.solvers.lambda_path import lambda_path
 
 SHARES = ["0", "0.01", "0.03", "0.1", "0.4", "2", "1e30"]
 
@@ -62,6 +64,39 @@ def test_the_optimum_over_coded_features(part):
         if part == 4:
             problem = with_costs(problem, seed)
         check("optree", problem, objective)
+
+
+def test_the_path_along_lambda_has_the_least_costs():
+    for seed in seeds(60, 3):
+        random = np.random.RandomState(seed)
+        problem = (harder_problem if seed % 2 else random_problem)(seed)
+        problem = with_costs(problem, seed) if seed % 3 == 0 else problem
+        costs = random_costs(random, [feature.name for feature in problem.features])
+        objective = random_objective(random, costs, ("0.01", "0.02", "0.05"))
+        path = lambda_path(problem, objective)
+        assert (path.status, path.stretches[-1].lowest) == ("optimal", objective.regularization)
+        for stretch in path.stretches:
+            assert not objective.broken(stretch.tree, problem.over(stretch.columns))
+            for share in (0, Fraction(1, 3), 1):
+                at = stretch.lowest + share * (stretch.highest - stretch.lowest)
+                oracle = solvers.get("exhaustive").solve(problem, replace(objective, regularization=at))
+                own = stretch.loss / Fraction(problem.unit) + at * problem.total_weight * stretch.paid
+                assert own == oracle.cost_in_rows, seed
+
+
+@compiled_only
+def test_the_path_along_lambda_of_values_and_of_tables():
+    for seed in range(12):
+        random = np.random.RandomState(seed)
+        X, y = random_table(random)
+        kind, target = [(OptimalTreeRegressor, y + random.randint(0, 2, len(y))), (OptimalTreeClassifier, y)][seed % 2]
+        costs = random_costs(random, X.columns)
+        path = kind("0.02", feature_costs=costs).lambda_path(X, target)
+        lambdas = [highest for highest, _ in path] + [0.02]
+        for (above, model), below in zip(path, lambdas[1:], strict=True):
+            at = (above + below) / 2
+            fitted = kind(at, feature_costs=costs).fit(X, target)
+            assert model.objective_ + (above - at) * model.tree_.n_splits == pytest.approx(fitted.objective_, abs=1e-9)
 
 
 def random_table(random):
@@ -207,11 +242,6 @@ def test_refusals():
         for kind in (OptimalTreeClassifier, OptimalTreeRegressor):
             with refused(text):
                 kind(feature_costs=costs).fit(X, y)
-    model = OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"]).fit(X, y)
-    with refused("lambda_path: feature_costs"):
-        model.lambda_path(X, y)
-    with refused("prove: feature_costs"):
-        model.prove(X, y, "unused")
     assert "feature_costs" not in OptimalTreeClassifierCV().get_params()
     weights = 2**45 + np.arange(20)
     with refused("solver optree: feature_costs are not accepted with weights and costs that sum to 1."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import optree_verify
@@ -15,8 +16,10 @@ from optree import (
     DL85Classifier,
     GOSDTClassifier,
     MurTreeClassifier,
+    MurTreeRegressor,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
+    OptimalTreeRegressor,
     SPLITClassifier,
 )
 from optree.errors import OptreeError
@@ -59,6 +62,7 @@ EXACT = {
     "branches": BranchesClassifier("0.02"),
     "gosdt": GOSDTClassifier("0.02"),
     "cross-validation": OptimalTreeClassifierCV(lowest="0.02", max_depth=2),
+    "costs of columns": OptimalTreeClassifier("0.01", feature_costs={"n": "0.03", "c": 0, "b": "1/70"}),
 }
 
 
@@ -71,6 +75,45 @@ def test_the_program_accepts_the_proof_of_an_optimal_tree(model, missing, capsys
     assert line.startswith("optimal: cost ")
     if not getattr(model, "costs", None):
         assert f"cost {model.cost_}, " in line
+
+
+NUMBERS = {
+    "penalty": OptimalTreeRegressor("0.05"),
+    "a penalty per leaf": OptimalTreeRegressor("0.05", penalty="leaf"),
+    "depth": OptimalTreeRegressor("0.01", max_depth=2),
+    "splits": OptimalTreeRegressor("0.02", max_splits=3),
+    "rows in a leaf": OptimalTreeRegressor("0.05", min_samples_leaf=6),
+    "costs of columns": OptimalTreeRegressor("0.04", feature_costs={"n": "0.03", "c": 0, "b": "1/70"}),
+    "murtree": MurTreeRegressor(2, max_splits=3),
+}
+
+
+@pytest.mark.parametrize("digits", [1, 17])
+@pytest.mark.parametrize("model", NUMBERS.values(), ids=NUMBERS)
+def test_the_program_accepts_the_proof_of_least_squared_errors(model, digits, capsys, tmp_path):
+    X, y = table(digits == 17)
+    random = np.random.default_rng(1)
+    numbers = ((y == "yes") * 3 - (X["n"] > 2) + random.normal(size=len(y)) / 4).round(digits).to_numpy()
+    weights = random.integers(0, 4, len(y))
+    line = answer(capsys, model.fit(X, numbers, weights), X, numbers, tmp_path, sample_weight=weights)
+    assert model.status_ == "optimal"
+    assert line.startswith("optimal: cost ")
+    assert "squared errors" in line
+    cost = float(Fraction(line.split()[2][:-1])) * (model.resolution_ or 1) ** 2  # in steps, where they are rounded
+    assert cost == pytest.approx(model.cost_, rel=1e-9)
+
+
+def test_a_regression_tree_that_is_not_optimal_has_no_proof(tmp_path):
+    X, y = np.arange(20.0)[:, None], np.arange(20.0) % 7
+    model, leaf = OptimalTreeRegressor("0.02").fit(X, y), OptimalTreeRegressor("0.9").fit(X, y)
+    model.tree_, model.encoder_ = leaf.tree_, leaf.encoder_
+    with pytest.raises(OptreeError, match="prove: the tree costs"):
+        model.prove(X, y, tmp_path / "tree.proof")
+    model.cost_ = model.lower_bound_ = leaf.cost_
+    with pytest.raises(OptreeError, match="above the least cost"):
+        model.prove(X, y, tmp_path / "tree.proof")
+    with pytest.raises(OptreeError, match="criterion = 'absolute_error' has no proofs"):
+        OptimalTreeRegressor("0.2", criterion="absolute_error").fit(X, y).prove(X, y, tmp_path / "tree.proof")
 
 
 def test_weights_of_rows_are_in_the_table_and_rows_without_weight_are_not(capsys, tmp_path):

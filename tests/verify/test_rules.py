@@ -83,6 +83,20 @@ def test_no_list_of_supports_gives_a_bound_above_the_least_cost_on_many_tables(f
         assert is_sound(case, seed, (1.0, 0.5, 0.2)), seed
 
 
+def great(seed: int) -> Case:
+    """Return a case whose costs are above 2^53, and have no common factor of two."""
+    random = np.random.default_rng(seed)
+    case = random_case(random)
+    rows = [row | {"w": str(int(random.integers(1001, 4000)))} for row in case.rows]
+    share = f"{int(random.integers(1, 10**6))}/1000000000039"
+    return Case(rows, case.head | {"weight": "w", "costs": None, "lambda": share})
+
+
+def test_great_costs_are_not_summed_in_floating_point():
+    for seed in range(15):
+        assert is_sound(great(seed), seed, (1.0, 0.5)), seed
+
+
 @pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)
 def test_tables_made_to_break_a_rule_do_not_break_it(case):
     assert is_sound(case, 0, (1.0, 0.7, 0.7, 0.4, 0.4, 0.1, 0.1))
@@ -105,6 +119,7 @@ def test_a_planted_error_is_found(text, replacement):
     wrong, shares = variants(source.replace(text, replacement)), (1.0, 0.7, 0.7, 0.4, 0.4, 0.1, 0.1)
     cases = [(case, 0, shares) for case in DIRECTED.values()]
     found = [(seed, random_case(np.random.default_rng(seed))) for seed in SEEDS]
+    cases += ((great(seed), seed, (1.0, 0.5)) for seed in range(15))
     cases += ((case, seed, (1.0, 0.5, 0.2)) for seed, case in found)
     cases += ((varied(case, np.random.default_rng(seed)), seed, (1.0, 0.5)) for seed, case in found)
     assert not all(is_sound(*case, wrong) for case in cases)

@@ -41,6 +41,14 @@ PROVEN = {
             "splits": ["full", 0],
             "max_depth": [3],
         },
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["ordinal"],
+            "algorithms": ["optree"],
+            "regularization": ["0.02"],
+            "splits": ["full"],
+            "feature_costs": [{"a1": "0.01", "a5": "1/30"}],
+        },
     ],
 }
 
@@ -61,7 +69,8 @@ def proven(finished):
 def test_every_tree_is_proven_and_the_files_can_be_checked_again(proven, capsys):
     results = proven.path / "results" / "proven"
     records = load(results / "tables" / "runs.jsonl")
-    assert len(records) == 16
+    assert len(records) == 17
+    assert sum("costs of features" in entry["proof"]["statement"] for entry in records) == 1
     for entry in records:
         record.check_seal(entry, "tables/runs.jsonl")
         proof = entry["proof"]
@@ -70,9 +79,9 @@ def test_every_tree_is_proven_and_the_files_can_be_checked_again(proven, capsys)
         assert capsys.readouterr().out.strip() == proof["statement"]
         assert proof["bytes"] == (results / "proofs" / proof["file"]).stat().st_size
     page = (results / "tables" / "findings.rst").read_text()
-    assert "16 of 16 proofs checked by an independent program, 14 of them of optima" in page
+    assert "17 of 17 proofs checked by an independent program, 15 of them of optima" in page
     table = (results / "tables" / "proofs.html").read_text()
-    assert table.count('href="../proofs/') == 16
+    assert table.count('href="../proofs/') == 17
 
 
 def jobs_with(proven, change, **limits) -> list[dict]:
@@ -98,7 +107,7 @@ def test_a_bound_above_the_least_cost_has_no_proof(proven):
         return entry
 
     verdicts = [entry["statement"] for entry in jobs_with(proven, raise_bound) if entry["verdict"] == "refused"]
-    assert len(verdicts) == 14
+    assert len(verdicts) == 15
     assert all("the lower bound is 1 above the least cost" in statement for statement in verdicts)
 
 
