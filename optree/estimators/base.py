@@ -216,11 +216,20 @@ class TreeEstimator(TreeViews, TableEstimator):
         self.encoder_ = columns.encoder.keep(used)
 
     def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
-        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
+        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints.
+
+        With ``max_thresholds`` the thresholds of the tree must be among the candidates, too. Else it would be no tree of
+        the search, and its cost might lie below the optimum.
+        """
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
         if tree is None or not tree.n_splits or tree.classes != problem.classes:  # every search knows the leaf
             return None, None
-        columns = TableColumns(problem.columns.X, lambda: self.encoder_)
+        columns, given = TableColumns(problem.columns.X, lambda: self.encoder_), problem.columns
+        if getattr(self, "max_thresholds", None) is not None:
+            known = (given.numbers if given.has_numbers else given.encoder).columns_
+            offered = {column.name: {*column.parts} for column in known if column.is_numeric}
+            if any({*own.parts} - offered.get(own.name, set()) for own in self.encoder_.columns_ if own.is_numeric):
+                return None, None
         try:
             broken = objective.broken(tree.refit(problem.over(columns)), problem.over(columns))
         except OptreeError:  # other columns, or an unseen category
