@@ -33,6 +33,7 @@ class AllLimits:
         """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
         clock, limits = self._budget.start(), self._objective()
         problem, unit = self._problem(X, y, sample_weight, clock=clock)
+        problem = problem.over(problem.columns.coded)
         found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
         self.solver_, self.compile_seconds_ = self._solver, clock.compile_seconds()
