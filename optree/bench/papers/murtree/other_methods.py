@@ -71,7 +71,7 @@ def perfect(results: Results) -> Table:
         })  # fmt: skip
         if dataset.endswith(REDUCED) and len(tried):
             claims.append(_perfect_claim(dataset, first, tried, time, ended))
-    shown = pd.DataFrame(data).astype(str)
+    shown = (pd.DataFrame(data) if data else pd.DataFrame({"dataset": []})).astype(str)
     found = sum(claim["verdict"] == "reproduced" for claim in claims)
     notes = (
         "A perfect tree misclassifies no row. least depth = the first depth limit with a perfect tree, and the splits "
@@ -127,6 +127,7 @@ def sparse(results: Results) -> Table:
     verdicts = pd.Series([claim["verdict"] for claim in claims], dtype=object).value_counts()
     result = "; ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "Nothing has been run."
     title = "MurTree, section 5.3: the sparse objective, against OSDT and GOSDT"
+    shown = shown.astype(str)
     return Table(title, shown, shown, notes, result, pd.DataFrame(claims))
 
 
