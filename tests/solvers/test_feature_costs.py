@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.modes import compiled_only, seeds
-from support.problems import harder_problem, random_problem, with_costs
+from support.problems import harder_problem, make, random_problem, with_costs
 from support.refusal import refused
 
 from optree import (
@@ -243,9 +243,9 @@ def test_refusals():
             with refused(text):
                 kind(feature_costs=costs).fit(X, y)
     assert "feature_costs" not in OptimalTreeClassifierCV().get_params()
-    weights = 2**45 + np.arange(20)
+    great = make(X, y, [2, 2], 2, np.full(20, 2**45), [[0, 17], [16, 0]])
     with refused("solver optree: feature_costs are not accepted with weights and costs that sum to 1."):
-        OptimalTreeClassifier("0.1", feature_costs=[0, "0.1"], costs=[[0, 17], [16, 0]]).fit(X, y, weights)
+        solvers.get("optree").solve(great, Objective.of("0.1", feature_costs={"x1": "0.1"}))
 
 
 def test_no_tree_of_a_measure_that_is_no_sum_has_feature_costs():

@@ -104,7 +104,7 @@ def test_the_program_accepts_the_proof_of_least_squared_errors(model, digits, ca
 
 
 def test_a_regression_tree_that_is_not_optimal_has_no_proof(tmp_path):
-    X, y = np.arange(20.0)[:, None], np.arange(20.0) % 7
+    X, y = np.arange(20.0)[:, None] * 0.7, np.arange(20.0) % 7
     model, leaf = OptimalTreeRegressor("0.02").fit(X, y), OptimalTreeRegressor("0.9").fit(X, y)
     model.tree_, model.encoder_ = leaf.tree_, leaf.encoder_
     with pytest.raises(OptreeError, match="prove: the tree costs"):
