@@ -218,8 +218,8 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
         """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints.
 
-        With ``max_thresholds`` the thresholds of the tree must be among the candidates, too. Else it would be no tree of
-        the search, and its cost might lie below the optimum.
+        With ``max_thresholds`` the thresholds of the tree must be among the candidates, too. Another tree's cost might
+        lie below the optimum.
         """
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
         if tree is None or not tree.n_splits or tree.classes != problem.classes:  # every search knows the leaf
