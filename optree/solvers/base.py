@@ -318,8 +318,9 @@ class Solver(Declaration):
         except NoRoomError:
             if not has_numbers:
                 raise
-        if incumbent_columns is not None:  # of the same rows, which the parts of rows have in place of them
-            incumbent_columns = self.searched(given.over(incumbent_columns), objective).columns
+        of_rows = incumbent_columns
+        if of_rows is not None:  # rows may have become parts
+            incumbent_columns = self.searched(given.over(of_rows), objective).columns
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
         target = problem.target
@@ -362,5 +363,6 @@ class Solver(Declaration):
         result = Result.of(outcome, replace(task, problem=task.problem.over(columns)).cost(tree), scale, trace)
         if problem is given:
             return result
+        columns = of_rows if columns is incumbent_columns else columns
         columns = given.columns if columns is problem.columns else given.columns.like(columns)
         return replace(result, tree=tree.refit(given.over(columns)), columns=columns)

@@ -236,6 +236,17 @@ def test_a_bound_is_never_below_the_cheapest_actions():
     assert 0 < policy.gap_ <= 1 - policy.objective_ + 1e-9
 
 
+@pytest.mark.parametrize("max_depth", [None, 2])
+def test_a_second_fit_keeps_the_tree_of_the_first(max_depth):
+    random = np.random.RandomState(0)
+    X, costs = random.random_sample((200, 2)), random.random_sample((200, 3)) / 10
+    costs += np.stack([np.ones(200), np.where(X[:, 0] > 0.5, 0.5, 1.5), np.where(X[:, 1] > 0.7, 0.2, 1.4)], axis=1)
+    policy = OptimalPolicyTree(max_depth=max_depth, warm_start=True).fit(X, costs)
+    first = policy.cost_, policy.predict(X).tolist()
+    assert policy.fit(X, costs).status_ == "optimal"
+    assert (pytest.approx(policy.cost_), policy.predict(X).tolist()) == first
+
+
 def test_bad_costs_are_refused_in_one_line():
     X = [[0, 1], [1, 0], [1, 1]]
     with refused("y: the actions are a, a; different names are needed"):
