@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class TableColumns(Columns):
     has_unknown = False
 
     def __init__(self, X, encoder: Callable[[], Encoder], numbers: Callable[[], SparseEncoder] | None = None):
-        self.X, self._make_encoder, self._make_numbers = X, encoder, numbers
+        self.X, self._make_encoder, self._make_numbers = X, cache(encoder), numbers
 
     @classmethod
     def of(
@@ -70,7 +70,7 @@ class TableColumns(Columns):
         """Return whether a search may read the columns as numbers."""
         return self._make_numbers is not None
 
-    @cached_property
+    @property
     def encoder(self) -> Encoder:
         """Return the encoder of the coded features."""
         return self._make_encoder()
@@ -134,7 +134,7 @@ class TableColumns(Columns):
     @cached_property
     def _without_numbers(self) -> TableColumns:
         """Return the columns without their numbers."""
-        return TableColumns(self.X, lambda: self.encoder)
+        return TableColumns(self.X, self._make_encoder)  # without a reference to itself
 
     @property
     def coded(self) -> TableColumns:

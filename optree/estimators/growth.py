@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -20,11 +21,14 @@ from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
 def number(estimator, name: str, highest: float = math.inf) -> float:
-    """Return a parameter as a float, and raise OptreeError unless it is a number from 0 to ``highest``."""
-    value = getattr(estimator, name)
+    """Return a parameter as a float, and raise OptreeError unless it is a number from 0 to ``highest``, or its text."""
+    value = given = getattr(estimator, name)
+    if isinstance(given, str):
+        with suppress(ValueError):
+            value = float(given)
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= highest or value == math.inf:
         upper = "" if highest == math.inf else f" and <= {highest}"
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a number >= 0{upper}")
+        raise OptreeError(f"{name}: {given!r} is not accepted; give a number >= 0{upper}")
     return float(value)
 
 
