@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from optree.arrays import MOST_EXACT, as_whole
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError, choice, warn
 
 MOST_WEIGHT = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
+
+_SHOWN_CHANGE = 1e-6  # of the sum of the weights, above which rounding warns
 
 
 def whole_weights(
@@ -18,8 +20,9 @@ def whole_weights(
     """Return weights of rows as integers int64[n], and the user's weight for an integer weight of 1.
 
     A float is read as its shortest decimal. Weights whose sum in their common unit exceeds ``most`` are rounded: to
-    2^-40 of their sum if few are different, else to 2^-20 of the greatest, and in any case to no less than the part
-    1 / ``most`` of their sum. ``y`` : int64[n], indices into ``classes``.
+    2^-40 of their sum if few are different, else to 2^-20 of the greatest or an eighth of the least, but to no less
+    than the part 1 / ``most`` of their sum. No positive weight becomes 0. Weights warn if rounding changes them by more
+    than 1e-6 of their sum. ``y`` : int64[n], indices into ``classes``.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
@@ -32,8 +35,13 @@ def whole_weights(
         if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= most:
             return np.array(whole, np.int64)[row], Fraction(1, unit)
     real = weights * np.array([float(factor) for factor in factors])[y]
-    step = max(real.sum() / most, real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20)
-    return np.round(real / step).astype(np.int64), Fraction(step)
+    usual = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
+    step = max(real.sum() / most, min(usual, real[real > 0].min() / 8))
+    whole = np.maximum(np.round(real / step), real > 0)
+    if (change := abs(whole * step - real).sum() / real.sum()) > _SHOWN_CHANGE:
+        text = f"sample_weight: rounded to multiples of {step:.2g}; the differences are {change:.1g} of the sum"
+        warn(f"{text}, and costs are those of the rounded weights")
+    return whole.astype(np.int64), Fraction(step)
 
 
 def real_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarray) -> np.ndarray:

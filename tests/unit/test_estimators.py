@@ -433,3 +433,26 @@ def test_a_limit_warns_at_the_line_of_the_call(model):
     with pytest.warns(ConvergenceWarning) as caught:
         model.set_params(time_limit=0).fit(*load_iris(return_X_y=True))
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("model", [OptimalTreeClassifier(0, max_depth=1), MurTreeClassifier(1)], ids=str)
+def test_light_rows_count_beside_a_heavy_one(model):
+    random = np.random.RandomState(1)
+    X, weights = random.randint(0, 2, (300, 3)), random.random_sample(300)
+    X[0], weights[0] = 1, 1e7
+    y = X[:, 0].copy()
+    model.fit(X, y, weights)
+    assert (model.predict(X) == y).all()
+    assert (model.status_, model.cost_) == ("optimal", 0)
+    weights[0] = 1e14
+    with pytest.warns(UserWarning, match="sample_weight: rounded to multiples of"):
+        assert model.fit(X, y, weights).cost_ == 0
+
+
+def test_random_weights_are_rounded_without_a_trace():
+    random = np.random.RandomState(1)
+    X, weights = random.randint(0, 2, (5000, 4)), random.random_sample(5000)
+    y = X[:, 0] ^ (random.random_sample(5000) < 0.2)
+    model = OptimalTreeClassifier("0.01").fit(X, y, weights)
+    wrong = weights[model.predict(X) != y].sum() + 0.01 * weights.sum() * model.tree_.n_splits
+    assert float(model.cost_) == pytest.approx(wrong, rel=1e-5)
