@@ -11,7 +11,7 @@ from optree.errors import OptreeError, choice, warn
 
 MOST_WEIGHT = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
 
-_SHOWN_CHANGE = 1e-6  # of the sum of the weights, above which rounding warns
+_SHOWN_CHANGE = 1e-3  # of a weight, on average, above which rounding warns
 
 
 def whole_weights(
@@ -21,8 +21,8 @@ def whole_weights(
 
     A float is read as its shortest decimal. Weights whose sum in their common unit exceeds ``most`` are rounded: to
     2^-40 of their sum if few are different, else to 2^-20 of the greatest or an eighth of the least, but to no less
-    than the part 1 / ``most`` of their sum. No positive weight becomes 0. Weights warn if rounding changes them by more
-    than 1e-6 of their sum. ``y`` : int64[n], indices into ``classes``.
+    than the part 1 / ``most`` of their sum. No positive weight becomes 0. Rounding warns if it changes a weight by
+    more than a thousandth on average. ``y`` : int64[n], indices into ``classes``.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
@@ -38,9 +38,10 @@ def whole_weights(
     usual = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
     step = max(real.sum() / most, min(usual, real[real > 0].min() / 8))
     whole = np.maximum(np.round(real / step), real > 0)
-    if (change := abs(whole * step - real).sum() / real.sum()) > _SHOWN_CHANGE:
-        text = f"sample_weight: rounded to multiples of {step:.2g}; the differences are {change:.1g} of the sum"
-        warn(f"{text}, and costs are those of the rounded weights")
+    positive = real > 0
+    if (change := (abs(whole * step - real)[positive] / real[positive]).mean()) > _SHOWN_CHANGE:
+        text = f"sample_weight: rounded to multiples of {step:.2g}, on average by {change:.1g} of a weight"
+        warn(f"{text}; costs are those of the rounded weights")
     return whole.astype(np.int64), Fraction(step)
 
 
