@@ -6,12 +6,14 @@ A *support* is the set of rows that reach a node. A proof lists supports and sta
 computes a lower bound of each support, smaller supports first, and compares the bound of all rows with the cost of the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
-Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first. Rows of
-equal features are a *group*. G_k is the cost of a support if class k is predicted, less the costs that are inevitable.
-M is the sum of the greatest costs of its groups. The *parts* of a split are the supports of its children.
+Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first, and
+``charge`` for the feature of a split. Rows of equal features are a *group*. G_k is the cost of a support if class k is
+predicted, less the costs that are inevitable. M is the sum of the greatest costs of its groups. The *parts* of a split
+are the supports of its children.
 
 For squared errors a support has three sums instead: its weight, its numbers (weighted differences from their mean), and
-in place of M the errors that its groups save as leaves of their own. `Problem.leaf` has the cost of a leaf.
+in place of M the errors that its groups save as leaves of their own. `Problem.leaf` has the cost of a leaf. B1 and B3
+are their only rules.
 """
 
 import csv

@@ -47,8 +47,11 @@ class TreeViews(TreePictures, TreeStructure):
         return views.to_dot(self.tree_)
 
     def prove(self, *given, **named):
-        """Raise OptreeError: proofs are for classifiers that minimise misclassified rows or costs."""
-        raise OptreeError(f"prove: {type(self).__name__} has no proofs; classifiers that minimise errors have")
+        """Raise OptreeError: the estimators of :class:`~optree.estimators.proving.Provable` have proofs."""
+        raise OptreeError(
+            f"prove: {type(self).__name__} has no proofs; "
+            "OptimalTreeClassifier and OptimalTreeRegressor with squared errors have"
+        )
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""

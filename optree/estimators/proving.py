@@ -53,8 +53,9 @@ class Provable:
         Raises
         ------
         OptreeError
-            If the objective is not the accuracy or the costs of ``costs``, if the rows are not the training rows, if
-            the codes of all candidate splits do not fit into memory, or if the time limit is reached.
+            If the objective is neither the accuracy, with any ``costs``, nor the squared error, if ``monotonic_cst`` is
+            given, if the rows are not the training rows, if the codes of all candidate splits do not fit into memory,
+            or if the time limit is reached.
         """
         from optree.proofs.features import Texts
         from optree.proofs.files import write_proof

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import optree_verify
@@ -11,18 +13,21 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import optree
 from optree import (
     BranchesClassifier,
     DL85Classifier,
     GOSDTClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
     OptimalTreeRegressor,
     SPLITClassifier,
 )
 from optree.errors import OptreeError
+from optree.estimators.proving import Provable
 from optree.solvers.engine import search
 
 
@@ -176,3 +181,18 @@ def test_other_rows_and_other_objectives_are_refused(tmp_path):
         GOSDTClassifier("0.02", objective="auc").fit(X, two).prove(X, two, tmp_path / "tree.proof")
     with warnings.catch_warnings(), pytest.raises(OptreeError, match="limit was reached"):
         OptimalTreeClassifier("0.005").fit(X, y).prove(X, y, tmp_path / "tree.proof", time_limit=0)
+
+
+def test_an_estimator_without_proofs_names_estimators_with_proofs(tmp_path):
+    model = OptimalPolicyTree("0.1").fit([[0], [1]], [[0, 1], [1, 0]])
+    with pytest.raises(OptreeError, match="OptimalPolicyTree has no proofs; OptimalTreeClassifier and OptimalTreeRegr"):
+        model.prove([[0], [1]], [[0, 1], [1, 0]], tmp_path / "tree.proof")
+
+
+def test_the_guide_says_which_estimators_have_certificates():
+    guide = (Path(__file__).parents[2] / "docs" / "estimators.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in guide.splitlines() if re.match(r"\|.*`[A-Z]\w+.*\|", line)]
+    said = {name: row[3] for row in rows for name in re.findall(r"`([A-Z]\w+)`", row[1])}
+    assert len(said) > 12
+    for name, certificate in said.items():
+        assert issubclass(getattr(optree, name), Provable) == (certificate != "no"), name

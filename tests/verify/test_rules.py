@@ -123,3 +123,33 @@ def test_a_planted_error_is_found(text, replacement):
     cases += ((case, seed, (1.0, 0.5, 0.2)) for seed, case in found)
     cases += ((varied(case, np.random.default_rng(seed)), seed, (1.0, 0.5)) for seed, case in found)
     assert not all(is_sound(*case, wrong) for case in cases)
+
+
+def test_squared_errors_are_rounded_by_the_units_that_the_readme_states():
+    """A leaf is 0 or more, and less than a unit too high; a price is within -1/2 and 3/2 units of its share."""
+    seen = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        case = varied(random_case(random), random)
+        problem, features = optree_verify.Problem(case.head, case.table), case.head["features"]
+        if not problem.squared:
+            continue
+        recursion, unit = Recursion(case), problem.error * problem.unit
+        groups, whole = recursion.groups(problem), recursion.squares(recursion.everything) * unit
+        costs = {case.head["lambda"]: problem.price}
+        costs |= {
+            features[f][4]: c for f, c in zip(problem.feature, problem.charge, strict=True) if len(features[f]) > 4
+        }
+        for share, price in costs.items():
+            assert -Fraction(1, 2) <= int(price) - Fraction(share) * whole < Fraction(1, 2) + Fraction(share)
+        for _ in range(5):
+            some = np.flatnonzero(random.random(len(groups)) < random.random())
+            if len(some):
+                sums = problem.sums[some].sum(0)
+                leaf = int(problem.leaf(sums[:2], sums[2]))
+                left_out = sum(recursion.inevitable(groups[g]) for g in some)
+                exact = (recursion.squares(frozenset().union(*(groups[g] for g in some))) - left_out) * unit
+                assert leaf >= 0
+                assert 0 <= leaf - exact < 1
+                seen += leaf != exact
+    assert seen > 20
