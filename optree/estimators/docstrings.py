@@ -26,8 +26,9 @@ _TEXTS = {
         missing : {"best", "error"}, default="best"
             The treatment of missing values (NaN, None). "best": each split of a column with missing values sends all of
             them to one side, which is chosen like a threshold, by the objective; a multiway split has a child for them.
-            A test for missing values alone is a further candidate split. In a column without missing values in the
-            training rows, a missing value goes to the child of most training weight. "error" refuses missing values.
+            For thresholds and splits of one category against the rest, a test for missing values alone is a further
+            candidate split. In a column without missing values in the training rows, a missing value goes to the child
+            of most training weight. "error" refuses missing values.
     """,
     "categorical": """
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
