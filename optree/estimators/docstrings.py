@@ -83,9 +83,9 @@ _TEXTS = {
         one_vs_rest : "auto", bool or sequence of str, default="auto"
             The categorical columns that are split one category against the rest: the columns of more than 50 categories
             ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
-            one split. Groups of categories are not candidate splits. Above two leaves, the split into all categories
-            has the errors of the best two groups of two classes. Higher in a tree, the order of the categories by the
-            share of a class, which gives the best two groups of one split, is not exact.
+            one split. Groups of categories are not candidate splits. For two classes, a split into all categories with
+            leaves as children has the errors of the best split into two groups. With further splits below it, two
+            groups can have a lower cost.
     """,
     "feature_costs": """
         feature_costs : mapping of str to float or str, array-like of shape (n_features,) or None, default=None
