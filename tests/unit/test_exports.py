@@ -133,6 +133,12 @@ def test_what_has_no_words_is_refused(monkeypatch):
         model.export("cobol")
     with refused("option of sql", "'schema'", "table, name"):
         model.export("sql", schema="x")
+    named = OptimalTreeClassifier("0.01").fit(
+        pd.DataFrame({"Prediction": [0, 1] * 5, "b": [0, 0, 1, 1, 1] * 2}), [0, 1] * 5
+    )
+    with refused("name = 'prediction'", "'Prediction'", "another name="):
+        named.export("sql")
+    assert named.export("sql", name="answer").count('AS "answer"') == 1
     with refused("option of json", "none"):
         model.export("json", table="x")
     with refused("NUL", "rename"):
