@@ -155,6 +155,16 @@ def test_what_has_no_words_is_refused(monkeypatch):
         costs.to_sklearn()
 
 
+def test_an_empty_category_is_visible():
+    table = pd.DataFrame({"c": ["", "x", "'", "''"] * 10})
+    model = OptimalTreeClassifier("0.01").fit(table, list("abcd") * 10)
+    assert [line.split(":")[0] for line in model.export_text().splitlines()] == [
+        f"c = {shown}" for shown in ("''", "'''", "''''", "x")
+    ]
+    assert r"{\scriptsize '{}'{}}" in model.export("latex")
+    assert "if c is '':" in model.export("if-else")
+
+
 def test_sqlite_needs_no_types_of_columns():
     """A view, or a table without declared types, has truth values and numbers of categories as numbers."""
     X = pd.DataFrame({"vip": [True, False, True, False] * 10, "code": pd.Categorical([1, 1, 2, 2] * 10)})
