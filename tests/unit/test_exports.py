@@ -161,8 +161,8 @@ def test_an_empty_category_is_visible():
     assert [line.split(":")[0] for line in model.export_text().splitlines()] == [
         f"c = {shown}" for shown in ("''", "'''", "''''", "x")
     ]
-    assert r"{\scriptsize '{}'{}}" in model.export("latex")
-    assert "if c is '':" in model.export("if-else")
+    assert r"{\scriptsize '{}'{}'{}'{}}" in model.export("latex")
+    assert "if c is '', or" in model.export("if-else")
 
 
 def test_sqlite_needs_no_types_of_columns():
