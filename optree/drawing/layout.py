@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.drawing import colours
-from optree.drawing.views import amount, edge_text, intervals, is_binned, mean_cost, rows_text, yes_first
+from optree.drawing.views import amount, edge_text, intervals, is_binned, listed, mean_cost, rows_text, yes_first
 from optree.tree import LEAF, Tree
 
 INCH = 108  # pixels, so that the font of titles has 8 points
@@ -273,8 +273,8 @@ def _shorten(text: str) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    """Wrap a condition into a few lines, without a break inside an interval."""
-    whole = re.sub(r"in \(\S+ ", lambda found: found.group().replace(" ", "\xa0"), text)
+    """Wrap a condition into a few lines, without a break inside an interval or before ``missing``."""
+    whole = re.sub(r"in \(\S+ |or missing$", lambda found: found[0].replace(" ", "\xa0"), text)
     width = max(20, len(whole) // 3)
     while len(lines := wrap(whole, width, break_long_words=False)) > 3:
         width += 1
@@ -288,15 +288,12 @@ def _shares(counts: np.ndarray) -> list[tuple[str, float]]:
 
 
 def _union(tree: Tree, node: int, children: Sequence[int]) -> str:
-    """Return the condition of some children: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one interval."""
+    """Return the condition of some children: categories by :func:`listed`, neighbouring bins as one interval."""
     feature = tree.features[tree.feature[node]]
     categories = sorted(code for child in children for code in tree.categories_of(node, child))
     if is_binned(feature):
         return intervals(feature, categories)
-    texts = [edge_text(tree, node, category) for category in categories]
-    if all(text.startswith("= ") for text in texts):
-        return "= " + ", ".join(text.removeprefix("= ") for text in texts)
-    return ", ".join(texts)
+    return listed([edge_text(tree, node, category) for category in categories])
 
 
 def _levels(root: Box, sideways: bool) -> Iterator[tuple[float, float]]:

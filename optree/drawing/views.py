@@ -53,14 +53,19 @@ def conditions(tree: Tree, node: int) -> list[str]:
     if not tree.child_of_each_category(node):
         return list(feature.labels)
     codes = [tree.categories_of(node, child) for child in tree.children(node)]
-    thresholds = _bin_thresholds(feature)
-    return [f"{feature.name} {intervals(feature, c)}" if thresholds else _listed(feature, c) for c in codes]
+    if is_binned(feature):
+        return [f"{feature.name} {intervals(feature, own)}" for own in codes]
+    return [listed([feature.labels[code] for code in own], f"{feature.name} ") for own in codes]
 
 
-def _listed(feature: Feature, categories: list[int]) -> str:
-    """Return the condition of several categories, with the feature's name once."""
-    first, *others = (feature.labels[category] for category in categories)
-    return ", ".join([first, *(label.removeprefix(f"{feature.name} = ") for label in others)])
+def listed(texts: Sequence[str], name: str = "") -> str:
+    """Return the conditions of several categories as one: ``= a, b or missing`` for ``= a``, ``= b``, ``is missing``.
+
+    name : the feature's name and a blank, with which the texts begin.
+    """
+    first, *others = [text for text in texts if text != f"{name}is missing"] or texts
+    known = [first, *(text.removeprefix(f"{name}= ") for text in others)]
+    return ", ".join(known) + " or missing" * (len(known) < len(texts))
 
 
 def to_text(tree: Tree) -> str:

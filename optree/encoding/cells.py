@@ -34,6 +34,11 @@ def cell_text(value) -> str:
     return str(value)
 
 
+def visible(category: str) -> str:
+    """Return a category for people: two quotes for the empty text, and before a text of quotes alone."""
+    return category if category.strip("'") else f"''{category}"
+
+
 def ordered(texts: Iterable[str]) -> list[str]:
     """Sort texts as numbers if all are finite numbers, else alphabetically."""
     texts = sorted(texts)

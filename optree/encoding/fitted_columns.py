@@ -10,7 +10,15 @@ from itertools import pairwise
 import numpy as np
 
 from optree.columns import NO_SIDE, Feature
-from optree.encoding.cells import cell_text, is_missing, number_text, number_texts, read_numbers, read_texts
+from optree.encoding.cells import (
+    cell_text,
+    is_missing,
+    number_text,
+    number_texts,
+    read_numbers,
+    read_texts,
+    visible,
+)
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, EQUAL, EQUAL_OR_MISSING, POSITION
 from optree.encoding.user_tables import ranks
 from optree.errors import OptreeError, choice
@@ -107,7 +115,7 @@ class Column:
             return [Feature(below, (above, below), self.name) for above, below in pairs]
         if self.form == "thresholds":
             return [self._feature(test, [], []) for test in self.tests(drop)]
-        texts = [self._text(part) for part in self.parts] if self.is_numeric else list(self.parts)
+        texts = [self._text(part) for part in self.parts] if self.is_numeric else list(map(visible, self.parts))
         conditions = [f"{self.name} {'<=' if self.has_thresholds else '='} {text}" for text in texts]
         if texts and self.form in ("bins", "intervals"):
             inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
@@ -119,7 +127,7 @@ class Column:
 
     def _text(self, number: float) -> str:
         """Return a number or threshold as text; between two categories of an order, a threshold is the first one."""
-        return self.order[int(number)] if self.order else number_text(number)
+        return visible(self.order[int(number)]) if self.order else number_text(number)
 
     def _feature(self, test: tuple[int, float], texts: list[str], conditions: list[str]) -> Feature:
         """Return the binary feature of a test."""

@@ -26,8 +26,9 @@ _TEXTS = {
         missing : {"best", "error"}, default="best"
             The treatment of missing values (NaN, None). "best": each split of a column with missing values sends all of
             them to one side, which is chosen like a threshold, by the objective; a multiway split has a child for them.
-            A test for missing values alone is a further candidate split. In a column without missing values in the
-            training rows, a missing value goes to the child of most training weight. "error" refuses missing values.
+            For thresholds and splits of one category against the rest, a test for missing values alone is a further
+            candidate split. In a column without missing values in the training rows, a missing value goes to the child
+            of most training weight. "error" refuses missing values.
     """,
     "categorical": """
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
@@ -82,9 +83,9 @@ _TEXTS = {
         one_vs_rest : "auto", bool or sequence of str, default="auto"
             The categorical columns that are split one category against the rest: the columns of more than 50 categories
             ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
-            one split. Groups of categories are not candidate splits. Above two leaves, the split into all categories
-            has the errors of the best two groups of two classes. Higher in a tree, the order of the categories by the
-            share of a class, which gives the best two groups of one split, is not exact.
+            one split. Groups of categories are not candidate splits. For two classes, a split into all categories with
+            leaves as children has the errors of the best split into two groups. With further splits below it, two
+            groups can have a lower cost.
     """,
     "feature_costs": """
         feature_costs : mapping of str to float or str, array-like of shape (n_features,) or None, default=None

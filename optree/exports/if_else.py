@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optree.encoding.cells import cell_text
+from optree.encoding.cells import cell_text, visible
 from optree.exports.rules import Rules
 from optree.exports.words import Words, nested
 
@@ -11,7 +11,7 @@ _WORDS = Words(
     above=lambda x, low: f"{x} > {cell_text(low)}",
     at_most=lambda x, high: f"{x} <= {cell_text(high)}",
     is_known=lambda x: f"{x} is not missing",
-    is_among=lambda x, values: f"{x} is {' or '.join(map(cell_text, values))}",
+    is_among=lambda x, values: f"{x} is {' or '.join(visible(cell_text(value)) for value in values)}",
     is_missing=lambda x: f"{x} is missing",
     either=", or ",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from optree.encoding.cells import cell_text
+from optree.encoding.cells import cell_text, visible
 from optree.exports.rules import Rules
 from optree.exports.words import Words
 
@@ -31,7 +31,7 @@ _WORDS = Words(
     above=lambda x, low: f"$> {cell_text(low)}$",
     at_most=lambda x, high: rf"$\leq {cell_text(high)}$",
     is_known=lambda x: "not missing",
-    is_among=lambda x, values: ", ".join(map(_text, values)),
+    is_among=lambda x, values: ", ".join(_text(visible(cell_text(value))).replace("''", "'{}'{}") for value in values),
     is_missing=lambda x: "missing",
     either=" or ",
 )

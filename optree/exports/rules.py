@@ -72,8 +72,7 @@ class Rules(NamedTuple):
     nodes: tuple[Rule, ...]
     classes: tuple | None  # the classes or actions; None for regression
     shares: np.ndarray | None  # float64[m, K], the shares of the classes in each node; None without classes
-    n_columns: int  # of the table
-    first_column: str
+    names: tuple[str, ...]  # of the columns of the table
 
     @classmethod
     def of(cls, tree: Tree, encoder: Encoder, answers: Sequence, classes: Sequence | None, shares) -> Self:
@@ -117,7 +116,7 @@ class Rules(NamedTuple):
                 rule = cells[column].split(rule._replace(column=column), tree, node, *test)
             nodes.append(rule)
         labels = None if classes is None else tuple(classes)
-        return cls(tuple(own.column for own in cells), tuple(nodes), labels, shares, len(place), encoder.names_[0])
+        return cls(tuple(own.column for own in cells), tuple(nodes), labels, shares, tuple(encoder.names_))
 
     def comparison(self, node: int) -> Comparison | None:
         """Return the split of a node as a comparison with one threshold; None for other splits."""

@@ -214,7 +214,7 @@ def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipe
             raise OptreeError(f"to_sklearn: class {rules.nodes[wrong[0]].answer!r} of leaf {wrong[0]} {text}")
     splits, rows, tests = _splits(model, rules)
     encoder = SplitEncoder(model, rows, tests)
-    n_columns = len(encoder.get_feature_names_out()) if tests else rules.n_columns
+    n_columns = len(encoder.get_feature_names_out()) if tests else len(rules.names)
     order = _depth_first(splits)
     place = {node: number for number, node in enumerate(order)}
     weight, impurity = tree.counts.sum(axis=1, dtype=float), impurities(tree)

@@ -86,7 +86,15 @@ def write(rules: Rules, table: str = "rows", name: str = "prediction") -> str:
     """Return a query of all columns of a table and the predictions, in a column of that name.
 
     Each line of the query is a leaf. The first line whose conditions hold has the prediction.
+
+    Raises
+    ------
+    OptreeError
+        If the table has a column of that name, or a text has a NUL character.
     """
+    for own in rules.names:
+        if own.casefold() == name.casefold():  # names of columns in SQL differ by more than the case
+            raise OptreeError(f"export: name = {name!r} is a column of the table, {own!r}; give another name=")
     columns = [f"CAST({_name(c.name)} AS DOUBLE)" if c.is_number else _name(c.name) for c in rules.columns]
     lines = []
     for x, column in zip(columns, rules.columns, strict=True):

@@ -133,6 +133,12 @@ def test_what_has_no_words_is_refused(monkeypatch):
         model.export("cobol")
     with refused("option of sql", "'schema'", "table, name"):
         model.export("sql", schema="x")
+    named = OptimalTreeClassifier("0.01").fit(
+        pd.DataFrame({"Prediction": [0, 1] * 5, "b": [0, 0, 1, 1, 1] * 2}), [0, 1] * 5
+    )
+    with refused("name = 'prediction'", "'Prediction'", "another name="):
+        named.export("sql")
+    assert named.export("sql", name="answer").count('AS "answer"') == 1
     with refused("option of json", "none"):
         model.export("json", table="x")
     with refused("NUL", "rename"):
@@ -147,6 +153,16 @@ def test_what_has_no_words_is_refused(monkeypatch):
     costs = OptimalTreeClassifier("0.01", costs=[[0, 1], [9, 0]]).fit([[0], [1], [1]] * 5, [0, 0, 1] * 5)
     with refused("to_sklearn", "class 1 of leaf", "weight"):
         costs.to_sklearn()
+
+
+def test_an_empty_category_is_visible():
+    table = pd.DataFrame({"c": ["", "x", "'", "''"] * 10})
+    model = OptimalTreeClassifier("0.01").fit(table, list("abcd") * 10)
+    assert [line.split(":")[0] for line in model.export_text().splitlines()] == [
+        f"c = {shown}" for shown in ("''", "'''", "''''", "x")
+    ]
+    assert r"{\scriptsize '{}'{}'{}'{}}" in model.export("latex")
+    assert "if c is '', or" in model.export("if-else")
 
 
 def test_sqlite_needs_no_types_of_columns():

@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from support import ROOT
@@ -13,6 +14,7 @@ from support.refusal import refused
 
 import optree
 from optree import estimators
+from optree.encoding import Encoder
 
 X = np.random.RandomState(0).random_sample((40, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -52,8 +54,24 @@ def test_values_of_numpy_and_scikit_learns_conventions_are_accepted(name, parame
         assert getattr(optree, name)(**parameters).fit(X, Y).score(X, Y) > 0.9
 
 
+def in_table(value):
+    """Return the value of each estimator in the documented table whose rows end with a pattern of one group."""
+    rows = re.findall(rf"^\| (`\w+`(?:, `\w+`)*) \| {value} \|$", TABLES, re.MULTILINE)
+    return {name.strip("`"): value for names, value in rows for name in names.split(", ")}
+
+
 def test_the_defaults_of_max_thresholds_are_in_one_table_with_their_reasons():
-    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (None|\d+)(?:, [^|]+)? \| [^|]+ \|$", TABLES, re.MULTILINE)
-    written = {name.strip("`"): value for names, value in rows for name in names.split(", ")}
+    written = in_table(r"(None|\d+)(?:, [^|]+)? \| [^|]+")
     own = {name: getattr(optree, name)().get_params() for name in EVERY}
     assert written == {name: str(own[name]["max_thresholds"]) for name in EVERY if "max_thresholds" in own[name]}
+
+
+def test_the_splits_of_categories_are_in_one_table():
+    every, choice, one = "a child for each category", ", or by `one_vs_rest` ", "one category against the rest"
+    written, colours = in_table(f"({every}{choice}{one}|{every}|{one})"), pd.DataFrame({"colour": list("rgb") * 2})
+    own = {}
+    for name in EVERY:
+        model = getattr(optree, name)()
+        is_multiway = len(Encoder(model._encoding).fit(colours).features_[0].labels) == 3
+        own[name] = (every + (choice + one) * hasattr(model, "one_vs_rest")) if is_multiway else one
+    assert written == own

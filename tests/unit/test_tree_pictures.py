@@ -124,6 +124,14 @@ def test_neighbouring_bins_are_one_interval():
     assert sorted(texts(picture(tree), "if", "text")) == sorted(["x", "<= 2, > 4", "a", "in (2, 4]", "b"])
 
 
+def test_a_group_of_categories_has_one_condition_in_pictures_and_texts():
+    table = pd.DataFrame({"job": ["clerk", "cook", "nurse", None] * 10})
+    tree = OptimalTreeClassifier("0.01").fit(table, ["a", "a", "b", "a"] * 10).tree_
+    assert sorted(texts(picture(tree), "if")) == ["= clerk, cook", "= nurse", "or missing"]
+    assert views.listed(["job = clerk", "job = cook", "job is missing"], "job ") == "job = clerk, cook or missing"
+    assert views.listed(["job is missing"], "job ") == "job is missing"
+
+
 def test_names_are_escaped_and_a_lone_leaf_is_a_picture():
     tree = Tree.grow(make([[0], [1]], [0, 0], [2], 2), lambda rows, state: (LEAF, []))
     assert texts(picture(tree)) == ["c0", "all 2"]

@@ -41,11 +41,12 @@ function takeBack() {
   show();
 }
 
-// Return the condition on the way to a node of the drawn tree.
+// Return the condition on the way to a node of the drawn tree: "= a, b or missing" for "= a", "= b", "is missing".
 function conditionOf(node, some) {
-  const texts = some.map(i => node.feature.short[i]);
-  const equal = texts.every(text => text.startsWith("= "));
-  return equal ? `= ${texts.map(text => text.slice(2)).join(", ")}` : texts.join(", ");
+  const texts = some.map(i => node.feature.short[i]), known = texts.filter(text => text !== "is missing");
+  if (!known.length) return "is missing";
+  const listed = known.map((text, i) => i ? text.replace(/^= /, "") : text).join(", ");
+  return known.length < texts.length ? `${listed} or missing` : listed;
 }
 
 // Return the children of a drawn node that have rows, sibling leaves of one class together; the child of a test that
