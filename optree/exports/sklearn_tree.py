@@ -158,7 +158,7 @@ class SplitEncoder(TransformerMixin, BaseEstimator):
 def _splits(model, rules: Rules) -> tuple[dict[int, Split], NarrowRows, dict[tuple[int, tuple[int, ...]], str]]:
     """Return the split of each node, the reader of numbers, and the tests of categories.
 
-    Without tests the columns of the splits are those of the table.
+    Without tests the splits read the table's own columns.
     """
     tree, compared, tests = model.tree_, {}, {}
     for node, rule in enumerate(rules.nodes):
