@@ -17,7 +17,7 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed, warn
-from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits
+from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits, check_process
 from optree.estimators.parameters import NAMES, check_parameters
 from optree.estimators.tables import check_order, find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
@@ -87,6 +87,7 @@ class TableEstimator(BaseEstimator):
     def _rows(self, X, y) -> tuple:
         """Return the table of the training rows, and y as an array of the same length; check all parameters."""
         check_parameters(self)
+        check_process(self._budget.memory_mib)
         return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
 
     def _problem(
