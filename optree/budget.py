@@ -68,7 +68,7 @@ class Budget:
     Raises
     ------
     OptreeError
-        If a limit is not a number >= 0.
+        If a limit is not a number >= 0, or the iterations are no whole number.
     """
 
     seconds: float | None = None
@@ -80,6 +80,9 @@ class Budget:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not value >= 0):
                 raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None")
+        if self.iterations is not None and self.iterations % 1:  # NaN for infinity
+            text = f"budget: iterations = {self.iterations!r} is not accepted; give a whole number >= 0 or None"
+            raise OptreeError(text)
 
     def start(self) -> Clock:
         """Return a clock that starts now."""

@@ -36,5 +36,6 @@ def plot(report, ax=None):
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.tick_params(axis="y", length=0)
     ax.axhline(len(summary) - 0.2, color="0.8", lw=0.8)
-    ax.legend(frameon=False, fontsize=8, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    above_axes = {"loc": "lower right", "bbox_to_anchor": (1, 1)}  # beside long names of columns it grows to the left
+    ax.legend(frameon=False, fontsize=8, ncols=2, borderaxespad=0.2, **above_axes)
     return ax

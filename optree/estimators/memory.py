@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from optree.budget import Budget, rss_mib
-from optree.errors import NoRoomError, renamed
+from optree.errors import NoRoomError, OptreeError, renamed
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 MODERATE_MIB = 1024  # that the codes of a fit without a memory limit may need
@@ -22,6 +22,15 @@ def budget_of(estimator) -> Budget:
     limits = {name: getattr(estimator, parameter, None) for name, parameter in _LIMITS.items()}
     with renamed({f"budget: {name}": parameter for name, parameter in _LIMITS.items()}):
         return Budget(**limits)
+
+
+def check_process(memory_limit: float | None) -> None:
+    """Raise OptreeError if the process has reached its memory limit before the fit."""
+    if memory_limit is not None and (own := rss_mib()) >= memory_limit:
+        raise OptreeError(
+            f"memory_limit: {memory_limit:g} MiB are not accepted; the process has {math.ceil(own)} MiB before the "
+            "fit; give more, or None"
+        )
 
 
 def available_mib(memory_limit: float | None) -> float:

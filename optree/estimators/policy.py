@@ -133,7 +133,11 @@ class OptimalPolicyTree(MultiwayTrees):
     @staticmethod
     def _costs(costs) -> np.ndarray:
         """Return costs as float64[n, K]."""
-        found = check_array(costs, dtype=np.float64, ensure_2d=False, input_name="y")
+        try:
+            found = check_array(costs, dtype=np.float64, ensure_2d=False, input_name="y")
+        except (TypeError, ValueError) as error:
+            found = str(error).splitlines()[0].rstrip(".")
+            raise OptreeError(f"y: {found}; give finite numbers as costs of actions") from error
         return found if found.ndim == 2 else found[:, None]
 
     def _target(self, y: np.ndarray) -> Actions:

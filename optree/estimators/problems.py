@@ -17,9 +17,9 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed, warn
-from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits
+from optree.estimators.memory import MODERATE_MIB, budget_of, check_fits, check_process
 from optree.estimators.parameters import NAMES, check_parameters
-from optree.estimators.tables import check_order, find_left_out, read_table, read_target
+from optree.estimators.tables import find_left_out, read_table, read_target, read_weights
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.problem import Problem
 from optree.progress import Progress
@@ -87,6 +87,7 @@ class TableEstimator(BaseEstimator):
     def _rows(self, X, y) -> tuple:
         """Return the table of the training rows, and y as an array of the same length; check all parameters."""
         check_parameters(self)
+        check_process(self._budget.memory_mib)
         return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
 
     def _problem(
@@ -97,7 +98,7 @@ class TableEstimator(BaseEstimator):
         A classifier sets ``classes_``. ``classes`` are sorted; by default they are the classes of the rows. When the
         clock is over, columns that are not read yet are left out.
         """
-        check_order(X, sample_weight)
+        sample_weight = read_weights(X, sample_weight)
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         if not is_classifier(self):
@@ -124,10 +125,10 @@ class TableEstimator(BaseEstimator):
     @staticmethod
     def _weighted(X, y, sample_weight):
         """Drop rows of zero weight."""
-        kept = np.asarray(sample_weight) != 0
-        if sample_weight is None or kept.shape != y.shape[:1] or not kept.any() or kept.all():
+        kept = np.ones(len(y), bool) if sample_weight is None else sample_weight != 0
+        if kept.shape != y.shape[:1] or not kept.any() or kept.all():
             return X, y, sample_weight
-        return X[kept], y[kept], np.asarray(sample_weight)[kept]
+        return X[kept], y[kept], sample_weight[kept]
 
     def _row_weights(self, sample_weight, labels: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
         """Return the weights of the problem's rows, and the user's weight for a weight of 1; see `whole_weights`."""

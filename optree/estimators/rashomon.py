@@ -231,6 +231,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     def best(self, k: int) -> list[OptimalTreeClassifier]:
         """Return the first ``k`` trees in order of cost, or all if the set has fewer."""
         check_is_fitted(self)
+        _check_count(k)
         return [self[rank] for rank in range(min(k, self.count_))]
 
     def sample(self, k: int, random_state=None) -> list[OptimalTreeClassifier]:
@@ -243,6 +244,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
             The seed; 0 for None.
         """
         check_is_fitted(self)
+        _check_count(k)
         if not self.count_:
             raise OptreeError("sample: the set is empty")
         random = Random(seed_of(random_state))
@@ -399,3 +401,9 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
             for name in ("tree_", "cost_", "gap_", "objective_"):
                 setattr(found, name, getattr(found[0], name))
         return found
+
+
+def _check_count(k) -> None:
+    """Raise OptreeError unless a number of trees is a whole number >= 0."""
+    if not is_whole(k) or k < 0:
+        raise OptreeError(f"k: {k!r} is not accepted; give a whole number >= 0")

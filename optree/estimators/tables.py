@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
@@ -28,6 +29,7 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+_COMPLEX = "Complex data not supported"  # scikit-learn's words
 _SHOWN = 5  # names in a warning of several columns
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
@@ -52,7 +54,8 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
         if _has_other_order(X, y):
             text = "y: its index has the labels of X's index in another order; rows are taken by position"
             warn(text)
-        y = estimator._read_y(y)
+        with _real("y"):
+            y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
         X = np.array(X, object)  # in which numbers beside texts stay numbers
     if hasattr(X, "to_frame") and len(X.shape) == 1:
@@ -69,9 +72,10 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
             )
         _check_rows(shape, y)
         finite = False if reset else "allow-nan"  # in `fit` each column is read, and an error names it
-        checked = validate_data(
-            estimator, X, reset=reset, dtype=None, accept_sparse="csc", ensure_all_finite=finite, **target
-        )
+        with _real("X"):
+            checked = validate_data(
+                estimator, X, reset=reset, dtype=None, accept_sparse="csc", ensure_all_finite=finite, **target
+            )
         X = checked[0] if target else checked
         if sparse.issparse(X) and reset:
             X = _dense(X, memory_limit)
@@ -84,6 +88,17 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     _check_rows(frame.shape, y)
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
     return PandasFrame(frame) if reset and frame is X else frame, y
+
+
+@contextmanager
+def _real(argument: str) -> Iterator[None]:
+    """Raise scikit-learn's error for complex numbers, which prints all of them, in one line with the argument."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith(_COMPLEX):
+            raise
+        raise OptreeError(f"{argument}: {_COMPLEX}; give real numbers") from error
 
 
 def _check_rows(shape: tuple[int, ...], y: np.ndarray | None) -> None:
@@ -108,13 +123,23 @@ def _has_other_order(X, y) -> bool:
     return bool(X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all())
 
 
-def check_order(X, sample_weight) -> None:
-    """Raise OptreeError if the weights have the labels of the rows in another order."""
+def read_weights(X, sample_weight) -> np.ndarray | None:
+    """Return the weights of rows, float64[n], None without weights.
+
+    Raises
+    ------
+    OptreeError
+        If a weight is no number, or the weights have the labels of the rows in another order.
+    """
     if _has_other_order(X, sample_weight):
         raise OptreeError(
             "sample_weight: its index has the labels of X's index in another order; give sample_weight.loc[X.index], "
             "or sample_weight.to_numpy() if it is in the order of the rows"
         )
+    try:
+        return None if sample_weight is None else np.asarray(sample_weight, float)
+    except (TypeError, ValueError) as error:
+        raise OptreeError(f"sample_weight: {error}; give a number >= 0 for each row") from error
 
 
 def read_target(y, numeric: bool) -> np.ndarray:

@@ -17,6 +17,7 @@ from support.traced import traced
 from optree import (
     BranchesClassifier,
     DL85Classifier,
+    DPDTreeClassifier,
     GOSDTClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
@@ -87,9 +88,16 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
         MurTreeClassifier(1, max_thresholds=None).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
-        "3000 rows with 1 candidate splits need 43 MiB", "0 MiB are available; give fewer rows or fewer columns"
+        "3000 rows with 1 candidate splits need 43 MiB", "MiB are available; give fewer rows or fewer columns"
     ):
-        BranchesClassifier(memory_limit=1, categorical_features=["a"]).fit(texts, Y)
+        BranchesClassifier(memory_limit=rss_mib() + 10, categorical_features=["a"]).fit(texts, Y)
+
+
+@pytest.mark.parametrize("model", [OptimalTreeClassifier, BranchesClassifier, DPDTreeClassifier, MurTreeRegressor])
+def test_a_limit_below_the_process_is_refused_by_its_name(model, monkeypatch):
+    monkeypatch.setattr(memory, "rss_mib", lambda: 300.5)
+    with refused("memory_limit: 200 MiB", "the process has 301 MiB", "give more, or None"):
+        model(memory_limit=200).fit(X, Y)
 
 
 def test_the_limit_of_a_container_and_of_the_machine(monkeypatch, tmp_path):

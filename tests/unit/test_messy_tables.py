@@ -21,10 +21,12 @@ from optree import (
     DPDTreeRegressor,
     MurTreeClassifier,
     MurTreeRegressor,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
     SPLITClassifier,
 )
+from optree.budget import rss_mib
 from optree.encoding import Encoder, EncodingSpec, column_values, user_tables
 from optree.encoding.cells import Categories, is_missing
 from optree.estimators.tables import MOST_CHILDREN, find_left_out, read_table
@@ -395,8 +397,8 @@ def test_sparse_numbers_become_dense_if_they_fit():
     huge = sparse.csr_matrix((np.full(300, 0.5), (np.arange(300), np.arange(300))), shape=(300, 50_000_000))
     with refused("the sparse matrix of 300 x 50000000 needs 114441 MiB as an array of float64", "MiB are available"):
         OptimalTreeClassifier().fit(huge, y)
-    with refused("as an array of float64", "0 MiB are available"):
-        OptimalTreeClassifier(memory_limit=1).fit(numbers, y)
+    with refused("needs 46 MiB as an array of float64", "MiB are available"):
+        OptimalTreeClassifier(memory_limit=rss_mib() + 10).fit(huge[:, :20_000], y)
     numbers[0, 0] = np.inf
     with refused("column 'x0': 1 rows are infinite"):
         OptimalTreeClassifier().fit(numbers, y)
@@ -660,3 +662,22 @@ def test_rows_of_a_list_may_mix_numbers_and_texts():
         assert model.export_text() == OptimalTreeClassifier(0.001).fit(np.array(rows, object), y).export_text()
     with refused("X: 2 entries of one dimension"):
         OptimalTreeClassifier().fit([[1, 2], [3]], [0, 1])
+
+
+@pytest.mark.parametrize("model", [OptimalTreeClassifier, OptimalTreeClassifierCV, DPDTreeClassifier, MurTreeRegressor])
+def test_values_that_are_no_numbers_are_refused_with_their_argument(model):
+    table, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    for unreal in (table * 1j, (table * 1j).tolist(), sparse.csr_matrix(table * 1j)):
+        with refused("X: Complex data not supported", "give real numbers"):
+            model().fit(unreal, y)
+    with refused("y: Complex data not supported", "give real numbers"):
+        model().fit(table, y * 1j)
+    for weights in ("a", ["a"] * 40, {"a": 1}, [1j] * 40):
+        with refused("sample_weight: ", "give a number >= 0 for each row"):
+            model().fit(table, y, sample_weight=weights)
+
+
+def test_costs_of_actions_are_numbers():
+    for cost in ("a", None, np.inf, 1j, object()):
+        with refused("y: ", "give finite numbers as costs of actions"):
+            OptimalPolicyTree().fit([[0], [1]] * 10, [[cost, 1]] * 20)

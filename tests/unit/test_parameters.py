@@ -75,3 +75,19 @@ def test_the_splits_of_categories_are_in_one_table():
         is_multiway = len(Encoder(model._encoding).fit(colours).features_[0].labels) == 3
         own[name] = (every + (choice + one) * hasattr(model, "one_vs_rest")) if is_multiway else one
     assert written == own
+
+
+@pytest.mark.parametrize("limit", [1.5, float("inf"), float("nan"), -1])
+def test_limits_of_iterations_are_whole_numbers(limit):
+    with refused("iteration_limit", repr(limit), "give a"):
+        optree.OptimalTreeClassifier(iteration_limit=limit).fit(X, Y)
+    assert optree.OptimalTreeClassifier(iteration_limit=1e6).fit(X, Y).status_ == "optimal"
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, True, "2"])
+def test_numbers_of_trees_are_whole_numbers(k):
+    trees = optree.RashomonSet("0.05", max_depth=1).fit(X, Y)
+    for draw in (trees.sample, trees.best):
+        with refused("k: ", repr(k), "a whole number >= 0"):
+            draw(k)
+    assert trees.sample(0) == trees.best(0) == []

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from support.mixed_table import mixed
+from support.pictures import lies_inside
 from support.refusal import refused
 
 from optree import RashomonSet
@@ -53,6 +54,12 @@ def test_reliance_of_the_trees_is_that_of_the_set_in_the_mean(small):
     exact = dict(zip(small.feature_names_in_, small.model_reliance(TABLE, Y), strict=True))
     assert means == pytest.approx({name: exact[name] for name in names})
     assert f"all {small.count_} trees" in ax.get_title(loc="left")
+
+
+def test_importances_of_few_columns_are_saved_whole():
+    for table in (TABLE.iloc[:, :1], TABLE.iloc[:, :2]):
+        ax = RashomonSet("0.03", multiplier="0.15").fit(table, Y).plot_importance(table, Y)
+        assert lies_inside(ax.figure)
 
 
 def test_a_large_set_is_sampled_and_the_picture_says_so(large):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from scipy.stats import binomtest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from support.mixed_table import mixed
+from support.pictures import lies_inside
 from support.refusal import refused
 
 from optree import (
@@ -97,6 +100,11 @@ def test_the_picture_has_a_bar_for_each_share(report):
     widths = sorted(bar.get_width() for bar in report.plot().patches)
     shown = report.columns[report.columns["used"] > 0]
     assert widths == pytest.approx(sorted([*report.summary["share"], *shown["used"], *shown["root"]]))
+
+
+def test_a_saved_picture_has_its_whole_legend(report):
+    columns = report.columns.rename(index=lambda name: f"{name}, measured in millimetres with a calliper of 1950")
+    assert lies_inside(replace(report, columns=columns).plot().figure)
 
 
 def test_a_limit_warns_once():

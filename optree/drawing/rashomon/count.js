@@ -292,10 +292,16 @@ function leafText(node) {
 // Return a line for each edge, as `Tree` writes them.
 function toText(node, indent = "") {
   if (!node.children) return indent ? "" : leafText(node);
-  return node.children.map((part, i) => {
-    const line = indent + node.feature.labels[i];
+  return yesFirst(node).map(i => {
+    const part = node.children[i], line = indent + node.feature.labels[i];
     return part.children ? `${line}\n${toText(part, `${indent}|   `)}` : `${line}: ${leafText(part)}`;
   }).join("\n");
+}
+
+// Return the places of the children of a node in the order of pictures: the child of a test that holds comes first.
+function yesFirst(node) {
+  const {name, labels} = node.feature, places = [...node.children.keys()];
+  return labels.length === 2 && labels[1] === name ? places.reverse() : places;
 }
 
 // Return the dict that `Tree.from_dict` reads: nodes by levels.

@@ -49,12 +49,10 @@ function conditionOf(node, some) {
   return known.length < texts.length ? `${listed} or missing` : listed;
 }
 
-// Return the children of a drawn node that have rows, sibling leaves of one class together; the child of a test that
-// holds comes first.
+// Return the children of a drawn node that have rows, sibling leaves of one class together.
 function groupsOf(node) {
-  const groups = new Map(), {short} = node.feature, order = [...node.children.keys()];
-  if (short.length === 2 && short[1] === "yes") order.reverse();
-  for (const i of order) {
+  const groups = new Map();
+  for (const i of yesFirst(node)) {
     const part = node.children[i], key = part.tree.at < 0 ? `leaf ${part.label}` : i;
     if (weight(part.counts)) groups.set(key, [...(groups.get(key) ?? []), i].sort((a, b) => a - b));
   }

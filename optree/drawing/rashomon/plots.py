@@ -113,7 +113,7 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
     ax.set_title(f"points: {trees}; triangles: means", loc="left", fontsize=10)
     right = ax.secondary_yaxis("right")
     right.set_yticks(range(len(shown)), [_percent(usage[column]) for column in shown])
-    right.set_ylabel("share of trees with a split")
+    ax.text(1.01, 1.0, "trees with\na split", transform=ax.transAxes, va="bottom", fontsize=8)
     right.spines["right"].set_visible(False)
     right.tick_params(length=0)
     return ax
