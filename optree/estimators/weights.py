@@ -76,8 +76,8 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
     factors = dict.fromkeys(classes.tolist(), Fraction(1))
     for label, value in class_weight.items():
         if label not in factors:
-            raise choice("class_weight: class", label, map(str, factors))
-        factors[label] = _decimal(f"class_weight: of class {label!r}", value)
+            raise choice("class_weight", label, map(str, factors))
+        factors[label] = _decimal(f"class_weight: the weight of class {label!r}", value)
     return list(factors.values())
 
 

@@ -323,7 +323,7 @@ def test_weights_of_classes():
     balanced = OptimalTreeClassifier("0.02", class_weight="balanced").fit(X, y)
     shares = balanced.tree_.counts[0] / balanced.tree_.counts[0].sum()
     assert shares == pytest.approx([1 / 3] * 3)
-    with refused("class_weight: class: 3 is not known", "accepted: 0, 1, 2"):
+    with refused("class_weight: 3 is not known", "accepted: 0, 1, 2"):
         OptimalTreeClassifier(class_weight={3: 1}).fit(X, y)
     with refused("class_weight", "'fair'"):
         OptimalTreeClassifier(class_weight="fair").fit(X, y)

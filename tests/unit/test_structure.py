@@ -127,7 +127,7 @@ def test_weights_of_classes_multiply_the_weights_of_rows(model):
         model.set_params(class_weight="balanced").fit(X, y)
         root = model.tree_.counts[0]
         assert np.allclose(root, root.mean())
-        with refused("class_weight: class", "'other'"):
+        with refused("class_weight: ", "'other'"):
             model.set_params(class_weight={"other": 2}).fit(X, y)
     finally:
         model.set_params(class_weight=None)
