@@ -84,7 +84,8 @@ def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model
         seconds = time.process_time() - start - model.compile_seconds_
     assert peak() < 300 * 2**20
     assert seconds < 10  # of a slow machine that traces memory
-    assert model.status_ in ("time_limit", "memory_limit")
+    quick = ("optimal",) if isinstance(model, OptimalPolicyTree) else ()  # in a fraction of a second
+    assert model.status_ in ("time_limit", "memory_limit", *quick)
     assert model.lower_bound_ <= model.cost_
     assert not isinstance(model, RashomonSet) or model.count_ == 0
 
