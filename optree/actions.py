@@ -62,9 +62,12 @@ class Actions(Target):
         The whole units in a regret of one.
     least : float64[n], optional
         The cost of the cheapest action of each row; zeros by default.
+    exact : bool, default True
+        Whether no regret was rounded.
     """
 
     least: np.ndarray | None = None
+    exact: bool = True
 
     kind = "actions"
 

@@ -150,7 +150,9 @@ class Problem:
         return self.weights.sum().item()
 
     def losses(self, rows) -> np.ndarray:
-        """Return the loss of each of some rows for each predicted class, int64[m, K]."""
+        """Return the loss of each of some rows for each prediction, a class or an action, int64[m, K]."""
+        if self.target.kind == "actions":
+            return self.weights[rows, None] * self.y[rows]
         costs = 1 - np.eye(len(self.classes), dtype=np.int64) if self.costs is None else self.costs
         return self.weights[rows, None] * costs[self.y[rows]]
 

@@ -51,6 +51,16 @@ PLANTED = {
     "squared errors: condition C": (" and not self.squared  # condition C", "  # condition C"),
     "costs of features: of another feature": ("problem.charge[self.live]", "problem.charge[self.live[::-1]]"),
     "costs of features: twice": ("price = price + charge", "price = price + 2 * charge"),
+    "actions: a price is a share of all costs": (" - weight @ loss.min(1) if actions", " if actions"),
+    "actions: a price is a share of all rows": (
+        "(weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()",
+        "weight.sum()",
+    ),
+    "actions: costs are counted in whole steps": (
+        "for price in prices)), self.unit / step",
+        "for price in prices)), self.unit / 1",
+    ),
+    "actions: a group loses its greatest cost": ("sums - sums.min(1, keepdims=True)", "sums - 0 * sums"),
     "great costs are summed in floating point": ("np.float64 if most < 2**53 else self.kind", "np.float64"),
     "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
 }
