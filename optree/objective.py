@@ -214,7 +214,7 @@ class Objective(Constraints):
             own = self.regularization, *(cost for _, cost in self.feature_costs)
             price, *others = (round(share * grid.of_a_leaf) for share in own)
             return self._scale(1, [price, *(price + other for other in others)], grid.unit)
-        problem = self.measure.with_costs(problem.target.as_classes(problem))
+        problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
         penalties = [Fraction(share * problem.target.whole_loss(problem) * unit) for share in shares]
         greatest = self.measure.greatest_loss(problem)

@@ -17,7 +17,7 @@ import numpy as np
 from optree.arrays import transposed
 from optree.columns import CodedColumns, Columns, Feature
 from optree.errors import OptreeError
-from optree.target import Classes, Target
+from optree.target import Classes, Target, gains
 
 _COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
 
@@ -158,7 +158,9 @@ class Problem:
 
     @property
     def greatest_loss(self) -> int:
-        """Return an upper bound on the loss of any tree, in 1/``unit`` rows."""
+        """Return an upper bound on the loss of any tree, in 1/``unit`` rows; of actions, for a search of classes."""
+        if self.target.kind == "actions":
+            return int((self.weights[:, None] * gains(self.y)).sum())
         return self.total_weight * (1 if self.costs is None else int(self.costs.max()))
 
     @cached_property

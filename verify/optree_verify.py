@@ -7,9 +7,9 @@ computes a lower bound of each support, smaller supports first, and compares the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
 Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first, and
-``charge`` for the feature of a split. Rows of equal features are a *group*. G_k is the cost of a support if class k is
-predicted, less the costs that are inevitable. M is the sum of the greatest costs of its groups. The *parts* of a split
-are the supports of its children.
+``charge`` for the feature of a split. Rows of equal features are a *group*. G_k is the cost of a support if class or
+action k is predicted, less the costs that are inevitable. M is the sum of the greatest costs of its groups. The *parts*
+of a split are the supports of its children.
 
 For squared errors a support has three sums instead: its weight, its numbers (weighted differences from their mean), and
 in place of M the errors that its groups save as leaves of their own. `Problem.leaf` has the cost of a leaf. B1 and B3
@@ -202,9 +202,9 @@ class Shape:
 class Problem:
     """The groups of a table, their losses, and their parts by each split.
 
-    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows; see `leaf` for squared errors.
-    ``codes`` has the code of each feature; ``words`` has the groups in each part of each split, as bits; ``charge`` has
-    the price of each split beyond ``price``.
+    ``sums``, int[groups, K + 2], has G_k for each class or action k, M, and the number of rows; see `leaf` for squared
+    errors. ``codes`` has the code of each feature; ``words`` has the groups in each part of each split, as bits;
+    ``charge`` has the price of each split beyond ``price``.
     """
 
     def __init__(self, head: dict, table: dict):

@@ -56,10 +56,7 @@ PLANTED = {
         "(weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()",
         "weight.sum()",
     ),
-    "actions: costs are counted in whole steps": (
-        "for price in prices)), self.unit / step",
-        "for price in prices)), self.unit / 1",
-    ),
+    "actions: costs are in whole steps": ("self.unit / step", "self.unit / Fraction(1)"),
     "actions: a group loses its greatest cost": ("sums - sums.min(1, keepdims=True)", "sums - 0 * sums"),
     "great costs are summed in floating point": ("np.float64 if most < 2**53 else self.kind", "np.float64"),
     "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
