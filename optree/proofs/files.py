@@ -29,6 +29,7 @@ from optree.tree import LEAF, Tree
 
 _MAGIC = b"optree-proof 1 "
 _SQUARED = "squared errors"
+_MOST_DIGITS = 10**15  # the verifier reads numbers of up to 18 digits
 _ROUNDED = 8  # units of cost for each node of a tree: more than the rounding of squared errors can make
 
 
@@ -146,13 +147,12 @@ def _unused(name: str, columns: dict) -> str:
 def _share(share: Fraction, price: int, problem: Problem, scale: Scale) -> Fraction:
     """Return the share that a price is of all rows, or of the regret of the best single action.
 
-    The verifier rounds prices of values, and gets the user's share.
+    The verifier rounds prices of values, and gets the user's share. The prices of a regret of 0 are 0 for every share.
     """
     if problem.target.kind == "values":
         return share
-    is_regret = problem.target.kind == "actions"
-    whole = problem.target.whole_loss(problem) * problem.unit if is_regret else problem.total_weight
-    return Fraction(price, scale.error) / whole
+    regret = int((problem.weights @ problem.y).min()) if problem.target.kind == "actions" else problem.total_weight
+    return Fraction(price, scale.error) / regret if regret else share.limit_denominator(_MOST_DIGITS)
 
 
 def _statement(feature: ProofFeature, objective: Objective, problem: Problem, scale: Scale) -> list:

@@ -144,6 +144,13 @@ def test_the_program_accepts_the_proof_of_the_cheapest_actions(model, digits, ca
     assert cost == pytest.approx(model.cost_, abs=1e-9)
 
 
+def test_a_policy_without_regret_has_a_proof(capsys, tmp_path):
+    X = np.arange(6)[:, None]
+    costs = np.random.default_rng(0).normal(size=(6, 1)) + [0, 0.1 / 3]
+    model = OptimalPolicyTree("0.01").fit(X, costs)
+    assert answer(capsys, model, X, costs, tmp_path).startswith("optimal: cost 0, ")
+
+
 def test_a_policy_tree_that_is_not_optimal_has_no_proof(tmp_path):
     X, y = table()
     costs = prices(X, y, 2).round(1)
