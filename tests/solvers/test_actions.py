@@ -105,6 +105,12 @@ def test_costs_have_the_units_of_the_search_of_classes():
             assert objective.scale(problem) == objective.scale(problem.target.as_classes(problem))
 
 
+def test_weights_times_costs_beyond_whole_numbers_are_refused():
+    costs, weights = np.array([[0, 2.0**40], [2.0**40, 1], [3, 2.0**39]]), [2.0**40 + 1, 3, 2.0**40 + 7]
+    with refused("problem: weights times costs add up to 1.81e+24 units", "give weights or costs of fewer digits"):
+        OptimalPolicyTree("0.01").fit([[0], [1], [2]], costs, weights)
+
+
 def test_other_targets_and_other_ways_to_count_rows_are_refused():
     problem, _ = actions_of(random_problem(0), 0)
     with refused("solver exhaustive: min_samples_leaf = 2 is not accepted for actions; give 1"):

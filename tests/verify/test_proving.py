@@ -203,6 +203,16 @@ def test_a_search_that_reached_a_limit_proves_its_lower_bound(capsys, tmp_path):
     assert float(line.split()[1][:-1]) <= float(model.cost_ - model.lower_bound_)
 
 
+def test_a_policy_search_that_reached_a_limit_proves_its_lower_bound(capsys, tmp_path):
+    random = np.random.default_rng(0)
+    X, costs = random.integers(0, 2, (200, 12)), random.integers(-3, 4, (200, 3)) / 2
+    with pytest.warns(ConvergenceWarning):
+        model = OptimalPolicyTree("0.005", iteration_limit=30, max_thresholds=1).fit(X, costs)
+    line = answer(capsys, model, X, costs, tmp_path)
+    assert 0 < float(line.removeprefix("within ").split(":")[0]) <= (model.cost_ - model.lower_bound_) * (1 + 1e-5)
+    assert float(Fraction(line.split()[3][:-1])) == pytest.approx(model.cost_)
+
+
 def test_the_cost_of_a_heuristic_tree_is_checked(capsys, tmp_path):
     X, y = table()
     model = SPLITClassifier("0.02").fit(X, y)
