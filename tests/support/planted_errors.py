@@ -43,7 +43,7 @@ PLANTED = {
     "the first part has all rows": ("later[..., :n, *rest], out", "0 * later[..., :n, *rest], out"),
     "a third part is in the first part, too": ("*rest] -= later", "*rest] -= 0 * later"),
     "the parts of a threshold overlap": ("above = codes > np", "above = codes >= np"),
-    "cumulative sums have a row too few": ("[problem.ends] - 1 ", "[problem.ends] - 2 "),
+    "cumulative sums have a row too few": ("[problem.ends] - 1 ", "[problem.ends].clip(2) - 2 "),
     "a listed support has B4, without M": ("M if self.d > 2 else None", "0 * M"),
     "squared errors: a unit less is saved": ("M - self.fine * G", "M + 1 - self.fine * G"),
     "squared errors: the weight of a leaf": ("// np.maximum(G[0], 1)", "// np.maximum(2 * G[0], 1)"),
