@@ -62,9 +62,12 @@ class Actions(Target):
         The whole units in a regret of one.
     least : float64[n], optional
         The cost of the cheapest action of each row; zeros by default.
+    exact : bool, default True
+        Whether no regret was rounded.
     """
 
     least: np.ndarray | None = None
+    exact: bool = True
 
     kind = "actions"
 
@@ -117,6 +120,12 @@ class Actions(Target):
         """
         gain = gains(self.y)
         row, label = np.nonzero(gain)
+        total = float(problem.weights.astype(float) @ gain.sum(axis=1))
+        if total >= 2**53:
+            raise OptreeError(
+                f"problem: weights times costs add up to {total:.3g} units; a sum below 2^53 is accepted, so give "
+                "weights or costs of fewer digits"
+            )
         gain *= problem.weights[:, None]
         weights = gain[row, label]
         surplus = int(gain.sum()) - int(gain.max(axis=1).sum())

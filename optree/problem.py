@@ -17,7 +17,7 @@ import numpy as np
 from optree.arrays import transposed
 from optree.columns import CodedColumns, Columns, Feature
 from optree.errors import OptreeError
-from optree.target import Classes, Target
+from optree.target import Classes, Target, gains
 
 _COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
 
@@ -150,13 +150,17 @@ class Problem:
         return self.weights.sum().item()
 
     def losses(self, rows) -> np.ndarray:
-        """Return the loss of each of some rows for each predicted class, int64[m, K]."""
+        """Return the loss of each of some rows for each prediction, a class or an action, int64[m, K]."""
+        if self.target.kind == "actions":
+            return self.weights[rows, None] * self.y[rows]
         costs = 1 - np.eye(len(self.classes), dtype=np.int64) if self.costs is None else self.costs
         return self.weights[rows, None] * costs[self.y[rows]]
 
     @property
     def greatest_loss(self) -> int:
-        """Return an upper bound on the loss of any tree, in 1/``unit`` rows."""
+        """Return an upper bound on the loss of any tree, in 1/``unit`` rows; of actions, for a search of classes."""
+        if self.target.kind == "actions":
+            return int((self.weights[:, None] * gains(self.y)).sum())
         return self.total_weight * (1 if self.costs is None else int(self.costs.max()))
 
     @cached_property

@@ -7,9 +7,9 @@ computes a lower bound of each support, smaller supports first, and compares the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
 Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first, and
-``charge`` for the feature of a split. Rows of equal features are a *group*. G_k is the cost of a support if class k is
-predicted, less the costs that are inevitable. M is the sum of the greatest costs of its groups. The *parts* of a split
-are the supports of its children.
+``charge`` for the feature of a split. Rows of equal features are a *group*. G_k is the cost of a support if class or
+action k is predicted, less the costs that are inevitable. M is the sum of the greatest costs of its groups. The *parts*
+of a split are the supports of its children.
 
 For squared errors a support has three sums instead: its weight, its numbers (weighted differences from their mean), and
 in place of M the errors that its groups save as leaves of their own. `Problem.leaf` has the cost of a leaf. B1 and B3
@@ -28,7 +28,7 @@ from math import gcd, inf, lcm
 
 import numpy as np
 
-__version__ = "1.4"
+__version__ = "1.5"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
@@ -92,16 +92,16 @@ def fraction(text, name: str) -> Fraction:
     return Fraction(text)
 
 
-def whole_numbers(texts: np.ndarray) -> tuple[np.ndarray, Fraction]:
-    """Return decimals as whole steps above the least one, and the step."""
-    form = r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?"
-    for text in texts:
+def whole_numbers(texts: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
+    """Return decimals as whole steps above the least one, the step, and the least one."""
+    form, (distinct, place) = r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", np.unique(texts, return_inverse=True)
+    for text in distinct:
         need(re.fullmatch(form, text), f"data: the target {text[:40]!r} is no decimal")
-    exact = [Fraction(text) for text in texts]
-    unit = lcm(*(number.denominator for number in exact))
-    whole = [int((number - min(exact)) * unit) for number in exact]
+    exact = [Fraction(text) for text in distinct]
+    unit, least = lcm(*(number.denominator for number in exact)), min(exact)
+    whole = np.array([int((number - least) * unit) for number in exact], object)
     common = gcd(*whole) or 1
-    return np.array([number // common for number in whole], object), Fraction(common, unit)
+    return (whole // common)[place.reshape(texts.shape)], Fraction(common, unit), least
 
 
 def read_table(path: str) -> dict[str, np.ndarray]:
@@ -202,15 +202,18 @@ class Shape:
 class Problem:
     """The groups of a table, their losses, and their parts by each split.
 
-    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows; see `leaf` for squared errors.
-    ``codes`` has the code of each feature; ``words`` has the groups in each part of each split, as bits; ``charge`` has
-    the price of each split beyond ``price``.
+    ``sums``, int[groups, K + 2], has G_k for each class or action k, M, and the number of rows; see `leaf` for squared
+    errors. ``codes`` has the code of each feature; ``words`` has the groups in each part of each split, as bits;
+    ``charge`` has the price of each split beyond ``price``.
     """
 
     def __init__(self, head: dict, table: dict):
-        self.squared = head["costs"] == "squared errors"
-        need(is_list(head["classes"], str) and not (self.squared and head["classes"]), "classes: no list of texts")
-        ones, name = ["1"] * len(column(table, head["target"])), head["weight"]
+        costs, name = head["costs"], head["weight"]
+        self.squared, actions, numbers = costs == "squared errors", costs == "actions", type(costs) is str
+        need(is_list(head["classes"], str) and not (numbers and head["classes"]), "classes: no list of texts")
+        targets = head["target"] if actions else [head["target"]]
+        need(is_list(targets, str) and len(targets) > actions, "target: no column, or less than two for actions")
+        ones = "1" * len(column(table, targets[0]))
         weights = [fraction(text, "data: weight") for text in (ones if name is None else column(table, name))]
         heavy = [i for i, weight in enumerate(weights) if weight]
         need(heavy, "data: no row has a weight")
@@ -219,8 +222,8 @@ class Problem:
         need(len(head["features"]) * len(heavy) <= MOST, "features: too many for the rows")
         missing = set(head["missing"])
         codes, sizes = zip(*(read_feature(feature, table, missing) for feature in head["features"]), strict=True)
-        texts = table[head["target"]]
-        y = texts if self.squared else positions([[text] for text in head["classes"]], texts, "classes")
+        y = np.stack([column(table, name) for name in targets], axis=1)
+        y = y if numbers else positions([[text] for text in head["classes"]], y[:, 0], "classes")
         self.unit = lcm(*(weight.denominator for weight in weights))
         weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
         need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
@@ -230,26 +233,26 @@ class Problem:
         self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
         codes, self.widest = np.array(codes).T, max(max(size, default=2) for size in sizes)
         if self.squared:
-            self.set_numbers(codes, *whole_numbers(y), weight, shares)
+            self.set_numbers(codes, *whole_numbers(y[:, 0])[:2], weight, shares)
         else:
-            prices = [share * weight.sum() for share in shares]
-            self.error = lcm(*(price.denominator for price in map(Fraction, prices)))
+            loss, step, low = whole_numbers(y) if actions else (losses(costs, len(head["classes"]))[y], Fraction(1), 0)
+            whole = (weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()  # regret of the best leaf
+            prices = [Fraction(share * whole) for share in shares]
+            self.error, self.unit = lcm(*(price.denominator for price in prices)), self.unit / step
             self.price, *self.charge = (int(price * self.error) for price in prices)
-            self.set_groups(codes, losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
+            self.set_groups(codes, loss * weight[:, None], weight.sum() * low / step)
         self.set_splits(sizes)
-        data = [codes.tolist(), y.tolist(), list(map(str, weight)), head["costs"]]
+        data = [codes.tolist(), y.ravel().tolist(), list(map(str, weight)), head["costs"]]
         self.digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
-    def set_groups(self, codes: np.ndarray, loss: np.ndarray) -> None:
-        """Set the groups with the sums of their losses, and the kind of whole numbers that holds all costs."""
+    def set_groups(self, codes: np.ndarray, loss: np.ndarray, low: Fraction) -> None:
+        """Set the groups with the sums of their losses above ``low``, and the kind of whole numbers for all costs."""
         sums, rows = self.grouped(codes, loss)
-        least = sums.min(1)
-        sums = sums - least[:, None]
-        exact = (int(sums.sum()) + int(least.sum())) * self.error + (self.price + max(self.charge)) * 10**4
+        self.inevitable, sums = int(sums.min(1).sum()) + low, sums - sums.min(1, keepdims=True)
+        exact = int(sums.sum()) * self.error + (self.price + max(self.charge)) * 10**4
         need(exact < 2**58, "data: weights, costs or lambda are too large")
         self.kind, self.none = (np.int32, np.int32(2**30)) if exact < 2**28 else (np.int64, np.int64(2**60))
-        sums = np.column_stack([self.error * sums, self.error * sums.max(1), rows])
-        self.inevitable, self.sums = int(least.sum()), sums.astype(self.kind)
+        self.sums = np.column_stack([self.error * sums, self.error * sums.max(1), rows]).astype(self.kind)
 
     def grouped(self, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Set the codes of the groups; return the sums of the values of their rows, and the numbers of rows."""
@@ -509,7 +512,7 @@ def check(head: dict, numbers: list[int], table: dict) -> str:
     said += [f"lambda {head['lambda']} per {head['penalty']}"]
     said += [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
     said += ["costs of features"] * bool(problem.charge.any())
-    said += ["squared errors" if problem.squared else "losses by class"] * (head["costs"] is not None)
+    said += [head["costs"] if type(head["costs"]) is str else "losses by class"] * (head["costs"] is not None)
     return ", ".join([*said, f"{head['supports']} supports", f"data {problem.digest[:16]}"])
 
 

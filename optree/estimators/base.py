@@ -46,13 +46,6 @@ class TreeViews(TreePictures, TreeStructure):
         check_is_fitted(self)
         return views.to_dot(self.tree_)
 
-    def prove(self, *given, **named):
-        """Raise OptreeError: the estimators of :class:`~optree.estimators.proving.Provable` have proofs."""
-        raise OptreeError(
-            f"prove: {type(self).__name__} has no proofs; "
-            "OptimalTreeClassifier and OptimalTreeRegressor with squared errors have"
-        )
-
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
         codes = self._codes(X)

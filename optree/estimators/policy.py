@@ -13,12 +13,13 @@ from optree.actions import Actions, whole_regrets
 from optree.errors import OptreeError, warn
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import MultiwayTrees
+from optree.estimators.proving import Provable
 from optree.estimators.structure import node_costs
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalPolicyTree(MultiwayTrees):
+class OptimalPolicyTree(Provable, MultiwayTrees):
     """Optimal sparse trees whose leaves choose an action, by the engine.
 
     Each row has a cost for each action: the prices of treatments, the costs of wrong predictions, or the negative
@@ -144,14 +145,14 @@ class OptimalPolicyTree(MultiwayTrees):
         """Return the regrets of the actions."""
         regrets, units, exact = whole_regrets(y)
         self.resolution_ = 0.0 if exact else float(1 / units)
-        return Actions(regrets, tuple(map(str, self.actions_)), unit=units, least=y.min(axis=1))
+        return Actions(regrets, tuple(map(str, self.actions_)), unit=units, least=y.min(axis=1), exact=exact)
 
     def _keep_result(self, result, problem, unit) -> None:
         """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
         super()._keep_result(result, problem, unit)
         searched = problem.over(problem.columns.like(result.columns))
         self.tree_ = replace(self.tree_, costs=node_costs(result.tree, searched))
-        least = float(unit) * problem.target.least_cost(problem.weights)
+        self._regret, least = (self.cost_, self.lower_bound_), float(unit) * problem.target.least_cost(problem.weights)
         self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
         self.trace_ = tuple(
             point._replace(cost=point.cost + least, lower_bound=point.lower_bound + least) for point in self.trace_

@@ -80,6 +80,13 @@ class TableEstimator(BaseEstimator):
             raise KeyboardInterrupt(text)
         warn(text, ConvergenceWarning)
 
+    def prove(self, *given, **named):
+        """Raise OptreeError: the estimators of :class:`~optree.estimators.proving.Provable` have proofs."""
+        raise OptreeError(
+            f"prove: {type(self).__name__} has no proofs; "
+            "OptimalTreeClassifier, OptimalTreeRegressor with squared errors and OptimalPolicyTree have"
+        )
+
     def _table(self, X):
         """Return the table of new rows."""
         return read_table(self, X, reset=False)[0]

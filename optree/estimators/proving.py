@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from optree.actions import AbsoluteErrors
 from optree.arrays import as_float
 from optree.budget import Budget
 from optree.encoding.table_columns import TableColumns
@@ -53,9 +54,9 @@ class Provable:
         Raises
         ------
         OptreeError
-            If the objective is neither the accuracy, with any ``costs``, nor the squared error, if ``monotonic_cst`` is
-            given, if the rows are not the training rows, if the codes of all candidate splits do not fit into memory,
-            or if the time limit is reached.
+            If the objective is none of the accuracy, with any ``costs``, the squared error, and the costs of two or
+            more actions, if ``monotonic_cst`` is given, if the rows are not the training rows, if the codes of all
+            candidate splits do not fit into memory, or if the time limit is reached.
         """
         from optree.proofs.features import Texts
         from optree.proofs.files import write_proof
@@ -70,8 +71,10 @@ class Provable:
             raise OptreeError("prove: monotonic_cst has no proofs; give None")
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
-        if problem.target.kind == "actions":
+        if isinstance(problem.target, AbsoluteErrors):
             raise OptreeError("prove: criterion = 'absolute_error' has no proofs; 'squared_error' has")
+        if len(problem.classes) == 1 and problem.target.kind == "actions":
+            raise OptreeError("prove: the costs of one action have no proofs; the costs of two or more have")
         columns, objective = problem.columns, self._charged(objective, problem).of_rows(problem)
         splits, remedy = columns.encoder.n_features_, "max_thresholds to the estimator, or fewer rows or columns"
         check_fits(len(problem.y), f"{splits} candidate splits", _COPIES * splits, self.memory_limit, remedy)
@@ -81,12 +84,11 @@ class Provable:
         tree = self.tree_.refit(problem.over(own))
         whole = objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))
         cost = scale.in_rows(whole) * unit
-        if cost != self.cost_ and as_float(cost) != self.cost_:
-            raise OptreeError(
-                f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows"
-            )
-        bound = None if self.lower_bound_ is None else int(self.lower_bound_ / unit * scale.row)
-        if self.lower_bound_ == self.cost_:
+        found, least = getattr(self, "_regret", (self.cost_, self.lower_bound_))
+        if cost != found and as_float(cost) != found:
+            raise OptreeError(f"prove: the tree costs {cost} for these rows, and {found} in fit; give the same rows")
+        bound = None if least is None else int(least / unit * scale.row)
+        if least == found:
             bound = whole
         data = path.with_suffix(".csv") if data is None else Path(data)
         return write_proof(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from optree.actions import Actions
 from optree.budget import Clock
 from optree.encoding.cells import number_text
 from optree.errors import OptreeError
@@ -28,6 +29,7 @@ from optree.tree import LEAF, Tree
 
 _MAGIC = b"optree-proof 1 "
 _SQUARED = "squared errors"
+_MOST_DIGITS = 10**15  # the verifier reads numbers of up to 18 digits
 _ROUNDED = 8  # units of cost for each node of a tree: more than the rounding of squared errors can make
 
 
@@ -123,6 +125,18 @@ def write_table(path: Path, columns: dict[str, list[str]]) -> None:
     write_whole(path, file.getvalue().encode())
 
 
+def _costs(target: Actions) -> list[list[str]]:
+    """Return the costs of each action as decimals, a list for each action; rounded regrets in whole units."""
+    if not target.exact:
+        return target.y.T.astype(str).tolist()
+    least = [0] * len(target.y) if target.least is None else [Fraction(str(cost)) for cost in target.least.tolist()]
+    regrets = target.y.T.tolist()
+    return [
+        [number_text(low + Fraction(regret, target.unit)) for low, regret in zip(least, column, strict=True)]
+        for column in regrets
+    ]
+
+
 def _unused(name: str, columns: dict) -> str:
     """Return a name that no column has."""
     while name in columns:
@@ -131,8 +145,14 @@ def _unused(name: str, columns: dict) -> str:
 
 
 def _share(share: Fraction, price: int, problem: Problem, scale: Scale) -> Fraction:
-    """Return the share of all rows that a price is; of values, whose prices are rounded by the verifier, the user's."""
-    return share if problem.target.kind == "values" else Fraction(price, scale.error) / problem.total_weight
+    """Return the share that a price is of all rows, or of the regret of the best single action.
+
+    The verifier rounds prices of values, and gets the user's share. The prices of a regret of 0 are 0 for every share.
+    """
+    if problem.target.kind == "values":
+        return share
+    regret = int((problem.weights @ problem.y).min()) if problem.target.kind == "actions" else problem.total_weight
+    return Fraction(price, scale.error) / regret if regret else share.limit_denominator(_MOST_DIGITS)
 
 
 def _statement(feature: ProofFeature, objective: Objective, problem: Problem, scale: Scale) -> list:
@@ -186,9 +206,11 @@ def write_proof(
     start = time.perf_counter()
     rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
     nodes = splits_of(rows, tree, tree_codes)
-    cost, row, spare, squared = tree_cost(rows, nodes), Fraction(rows.row), 0, rows.rules.fine > 0
+    cost, row, spare, kind = tree_cost(rows, nodes), Fraction(rows.row), 0, problem.target.kind
     columns, costs = dict(texts.columns), None if problem.costs is None else problem.costs.tolist()
-    if squared:
+    if kind == "actions":
+        costs, row = kind, row * (problem.unit if problem.target.exact else 1)
+    elif kind == "values":
         grid, costs = problem.target.grid(problem), _SQUARED
         spare = _ROUNDED * tree.n_nodes * max(1, ceil(row / scale.row))
         if lower_bound is not None:
@@ -206,11 +228,17 @@ def write_proof(
         lower_bound = target + rows.inevitable + rows.charge
         body, supports = proof.list_supports(target)
     gap = (cost - (lower_bound or 0)) / row * unit
-    target_name = _unused("target" if squared else "class", columns)
-    if squared:
-        columns[target_name] = [number_text(y) for y in problem.y.tolist()] if grid.exact else grid.whole.astype(str)
+    if kind == "actions":
+        target = []
+        for action, decimals in zip(problem.classes, _costs(problem.target), strict=True):
+            target.append(_unused(f"cost of {action}", columns))
+            columns[target[-1]] = decimals
+    elif kind == "values":
+        target = _unused("target", columns)
+        columns[target] = [number_text(y) for y in problem.y.tolist()] if grid.exact else grid.whole.astype(str)
     else:
-        columns[target_name] = [problem.classes[k] for k in problem.y.tolist()]
+        target = _unused("class", columns)
+        columns[target] = [problem.classes[k] for k in problem.y.tolist()]
     weight_name = None
     if (problem.weights != 1).any() or unit != 1:
         weight_name = _unused("weight", columns)
@@ -218,8 +246,8 @@ def write_proof(
     head = {
         "features": [_statement(feature, objective, problem, scale) for feature in texts.features],
         "missing": texts.missing,
-        "target": target_name,
-        "classes": [] if squared else list(problem.classes),
+        "target": target,
+        "classes": list(problem.classes) if kind == "classes" else [],
         "costs": costs,
         "weight": weight_name,
         "lambda": str(_share(objective.regularization, scale.penalty, problem, scale)),

@@ -114,7 +114,7 @@ class _Sums(NamedTuple):
 
 
 def _losses(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> _Sums:
-    """Return the groups with the losses of their classes."""
+    """Return the groups with the losses of their predictions."""
     heavy, scale = np.flatnonzero(problem.weights), objective.scale(problem)
     codes, sums = _grouped(features, problem.losses(heavy), heavy)
     losses, rows = sums[:, :-1], sums[:, -1]
@@ -122,7 +122,7 @@ def _losses(features: Sequence[ProofFeature], problem: Problem, objective: Objec
     losses = losses - certain[:, None]
     charges = scale.charges_of(feature.statement[0] for feature in features)
     highest = scale.penalty + max(charges, default=0)
-    if (int(losses.sum()) + int(certain.sum())) * scale.error + highest * 10**4 >= _MOST_COST:
+    if int(losses.sum()) * scale.error + highest * 10**4 >= _MOST_COST:
         raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
     sums, inevitable = np.column_stack([losses, losses.max(axis=1), rows]), int(certain.sum()) * scale.error
     return _Sums(codes, sums, scale.error, 0, scale.error, scale.penalty, charges, inevitable)

@@ -97,6 +97,20 @@ def test_every_solver_of_classes_accepts_actions(name):
         assert found[0].cost_in_rows == found[1].cost_in_rows
 
 
+def test_costs_have_the_units_of_the_search_of_classes():
+    for seed in range(20):
+        problem, _ = actions_of(random_problem(seed), seed)
+        for exact in ("0.05", "0.0123456789012345", "0.333333333333333333333"):
+            objective = Objective.of(exact)
+            assert objective.scale(problem) == objective.scale(problem.target.as_classes(problem))
+
+
+def test_weights_times_costs_beyond_whole_numbers_are_refused():
+    costs, weights = np.array([[0, 2.0**40], [2.0**40, 1], [3, 2.0**39]]), [2.0**40 + 1, 3, 2.0**40 + 7]
+    with refused("problem: weights times costs add up to 1.81e+24 units", "give weights or costs of fewer digits"):
+        OptimalPolicyTree("0.01").fit([[0], [1], [2]], costs, weights)
+
+
 def test_other_targets_and_other_ways_to_count_rows_are_refused():
     problem, _ = actions_of(random_problem(0), 0)
     with refused("solver exhaustive: min_samples_leaf = 2 is not accepted for actions; give 1"):

@@ -43,7 +43,7 @@ PLANTED = {
     "the first part has all rows": ("later[..., :n, *rest], out", "0 * later[..., :n, *rest], out"),
     "a third part is in the first part, too": ("*rest] -= later", "*rest] -= 0 * later"),
     "the parts of a threshold overlap": ("above = codes > np", "above = codes >= np"),
-    "cumulative sums have a row too few": ("[problem.ends] - 1 ", "[problem.ends] - 2 "),
+    "cumulative sums have a row too few": ("[problem.ends] - 1 ", "[problem.ends].clip(2) - 2 "),
     "a listed support has B4, without M": ("M if self.d > 2 else None", "0 * M"),
     "squared errors: a unit less is saved": ("M - self.fine * G", "M + 1 - self.fine * G"),
     "squared errors: the weight of a leaf": ("// np.maximum(G[0], 1)", "// np.maximum(2 * G[0], 1)"),
@@ -51,6 +51,13 @@ PLANTED = {
     "squared errors: condition C": (" and not self.squared  # condition C", "  # condition C"),
     "costs of features: of another feature": ("problem.charge[self.live]", "problem.charge[self.live[::-1]]"),
     "costs of features: twice": ("price = price + charge", "price = price + 2 * charge"),
+    "actions: a price is a share of all costs": (" - weight @ loss.min(1) if actions", " if actions"),
+    "actions: a price is a share of all rows": (
+        "(weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()",
+        "weight.sum()",
+    ),
+    "actions: costs are in whole steps": ("self.unit / step", "self.unit / Fraction(1)"),
+    "actions: a group loses its greatest cost": ("sums - sums.min(1, keepdims=True)", "sums - 0 * sums"),
     "great costs are summed in floating point": ("np.float64 if most < 2**53 else self.kind", "np.float64"),
     "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
 }

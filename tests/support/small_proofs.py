@@ -120,6 +120,24 @@ def varied(case: Case, random: np.random.Generator) -> Case:
     return Case(rows, head)
 
 
+def priced(case: Case, random: np.random.Generator) -> Case:
+    """Return the case with costs of two to four actions in place of classes, and with costs of features or without."""
+    head, shares = dict(case.head), ["0", "1/50", "0.1", "1/7", "3"]
+    names = [f"action {k}" for k in range(int(random.integers(2, 5)))]
+    few = ["0", "1", "-1.5", "2.25", "1e1", "0.1", "-3"][: int(random.integers(2, 8))]
+    rows = [row | {name: str(random.choice(few)) for name in names} for row in case.rows]
+    if random.random() < 0.3:
+        head["features"] = [[*feature, str(random.choice(shares))] for feature in head["features"]]
+    return Case(rows, head | {"target": names, "classes": [], "costs": "actions"})
+
+
+def case_of(seed: int) -> Case:
+    """Return a random case of classes, of numbers or costs of features, or of actions."""
+    case = random_case(np.random.default_rng(seed))
+    change = [None, varied, priced][seed % 3]
+    return change(case, np.random.default_rng(seed)) if change else case
+
+
 class Recursion:
     """The least cost of a tree for a set of rows, by plain recursion over the raw table and without a bound."""
 
@@ -130,7 +148,8 @@ class Recursion:
         self.weights = [weight for weight in weights if weight]
         self.everything, self.squared = frozenset(range(len(self.rows))), head["costs"] == "squared errors"
         self.per_leaf, self.least = head["penalty"] == "leaf", head["min_samples_leaf"] or 1
-        self.classes = ["a number"] if self.squared else head["classes"]
+        self.actions = head["target"] if head["costs"] == "actions" else []
+        self.classes = ["a number"] if self.squared else self.actions or head["classes"]
         self.costs = head["costs"] or [
             [int(i != j) for j in range(len(self.classes))] for i in range(len(self.classes))
         ]
@@ -150,9 +169,12 @@ class Recursion:
         self.least_cost = cache(self._least_cost)
 
     def price_of(self, share: str) -> Fraction:
-        """Return the price of a split that is a share of all rows, or of the squared errors of a leaf."""
+        """Return the price of a split, a share of all rows, of a leaf's squared errors, or of its regret."""
         if self.squared:
             return round(Fraction(share) * self.leaf(self.everything) * self.unit) / self.unit
+        if self.actions:
+            cheapest = sum(self.leaf(frozenset([row])) for row in self.everything)
+            return Fraction(share) * (self.leaf(self.everything) - cheapest)
         return Fraction(share) * sum(self.weights)
 
     def squares(self, rows: frozenset) -> Fraction:
@@ -207,6 +229,8 @@ class Recursion:
         """Return the loss if class ``k`` is predicted; squared errors are rounded up to a unit."""
         if self.squared:
             return ceil(self.squares(rows) * self.unit) / self.unit
+        if self.actions:
+            return sum((self.weights[i] * Fraction(self.rows[i][self.actions[k]]) for i in rows), Fraction(0))
         y = {i: self.classes.index(self.rows[i]["y"]) for i in rows}
         return sum((self.weights[i] * self.costs[y[i]][k] for i in rows), Fraction(0))
 

@@ -9,8 +9,9 @@ import numpy as np
 import optree_verify
 import pytest
 from support.directed_proofs import DIRECTED
-from support.small_proofs import Case, Recursion, decoded, number, random_case, varied
+from support.small_proofs import Case, Recursion, case_of, decoded, number, priced, random_case, varied
 
+from optree.actions import Actions, whole_regrets
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
@@ -22,8 +23,8 @@ from optree.solvers.kernels.codes import INFINITE
 from optree.target import Classes, Values
 
 
-def rows_of(case: Case) -> tuple[Rows, Fraction]:
-    """Return the table of a case as the package reads it, and the weight of the rows that a cost of 1 stands for."""
+def rows_of(case: Case) -> tuple[Rows, Fraction, Fraction]:
+    """Return the table of a case as the package reads it, the loss of a cost of 1, and the loss of a cost of 0."""
     head, columns = case.head, case.table
     weights = [Fraction(text) for text in columns[head["weight"]]] if head["weight"] else [Fraction(1)] * len(case.rows)
     heavy = np.flatnonzero(np.array([float(weight) for weight in weights]))
@@ -35,9 +36,15 @@ def rows_of(case: Case) -> tuple[Rows, Fraction]:
     ]
     unit = lcm(*(weight.denominator for weight in weights))
     whole = np.array([int(weights[i] * unit) for i in heavy])
-    none = CodedColumns(np.zeros((len(heavy), 1), int), [Feature("none", ("0", "1"))])
+    start, none = Fraction(0), CodedColumns(np.zeros((len(heavy), 1), int), [Feature("none", ("0", "1"))])
     if head["costs"] == "squared errors":
         target = Values(columns["y"].astype(float))
+    elif head["costs"] == "actions":
+        costs = np.stack([columns[name] for name in head["target"]], axis=1)
+        regrets, in_one, exact = whole_regrets(costs.astype(float))
+        assert exact
+        target = Actions(regrets, tuple(head["target"]), unit=in_one)
+        start = sum(weights[i] * min(map(Fraction, row)) for i, row in zip(heavy, costs, strict=True))
     else:
         y = np.array([head["classes"].index(text) for text in columns["y"]])
         target = Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"]))
@@ -46,12 +53,12 @@ def rows_of(case: Case) -> tuple[Rows, Fraction]:
     costs = {feature[0]: feature[4] for feature in head["features"] if len(feature) > 4}
     objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], feature_costs=costs, **limits)
     rows = read_rows(features, problem, objective)
-    return rows, 1 / (Fraction(rows.row) * unit)
+    return rows, 1 / (Fraction(rows.row) * target.unit * unit), start
 
 
 def proven(case: Case) -> tuple[Rows, Proof, int]:
     """Return the table of a case, and a search that found the least cost, and this cost."""
-    rows, _ = rows_of(case)
+    rows = rows_of(case)[0]
     proof = Proof(rows, Budget().start())
     least, closed = proof.search(int(INFINITE) // 4)
     assert closed
@@ -68,12 +75,11 @@ def bound_of(case: Case, body: bytes, supports: int) -> Fraction:
 def check_case(case: Case) -> int:
     """Prove the least cost of a case, and return the number of supports."""
     rows, proof, least = proven(case)
-    recursion, unit = Recursion(case), rows_of(case)[1]
-    assert (least + rows.inevitable) * unit == recursion.least_cost(
-        recursion.everything, recursion.depth, recursion.budget
-    )
+    recursion, (_, unit, start) = Recursion(case), rows_of(case)
+    cost = (least + rows.inevitable) * unit + start
+    assert cost == recursion.least_cost(recursion.everything, recursion.depth, recursion.budget)
     body, supports = proof.list_supports(least)
-    assert bound_of(case, body, supports) == (least + rows.inevitable) * unit
+    assert bound_of(case, body, supports) == cost
     return supports
 
 
@@ -82,7 +88,8 @@ def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
     for seed in range(first, first + 20):
         case = random_case(np.random.default_rng(seed))
         check_case(case)
-        check_case(varied(case, np.random.default_rng(seed)))
+        for change in (varied, priced):
+            check_case(change(case, np.random.default_rng(seed)))
 
 
 @pytest.mark.slow
@@ -93,7 +100,7 @@ def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypat
         monkeypatch.setattr(optree_verify, name, value)
     cases = [random_case(np.random.default_rng(seed)) for seed in range(100, 160)]
     cases += [numbers(seed) for seed in range(20)]
-    cases += [varied(case, np.random.default_rng(seed)) for seed, case in enumerate(cases)]
+    cases += [change(case, np.random.default_rng(s)) for s, case in enumerate(cases) for change in (varied, priced)]
     for case in cases:
         check_case(case)
     assert sum(case.head["max_depth"] in (3, 4) for case in cases) > 5
@@ -103,8 +110,7 @@ def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypat
 @pytest.mark.parametrize("first", range(1000, 3000, 500))
 def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
     for seed in range(first, first + 500):
-        case = random_case(np.random.default_rng(seed))
-        check_case(varied(case, np.random.default_rng(seed)) if seed % 2 else case)
+        check_case(case_of(seed))
 
 
 @pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)

@@ -14,24 +14,25 @@ from pathlib import Path
 import numpy as np
 import optree_verify
 import pytest
-from support.small_proofs import Recursion, number, random_case, random_supports, seal, varied
+from support.small_proofs import Recursion, number, priced, random_case, random_supports, seal, varied
 
 PROGRAM = Path(optree_verify.__file__)
 JUNK = [None, -1, 0, 1, 2**31, 2**63, 10**400, 1.5, "x", "", [], {}, [[]], True, "0/0", "1/0", "nan", [None], "optimal"]
+JUNK += ["actions", ["f0", "f0"]]
 ANSWER = re.compile(r"(optimal|within \S+): cost (\S+), .* supports, data [0-9a-f]{16}\n")
 
 
 class Example:
     """A table, its optimal tree, and a proof of it."""
 
-    def __init__(self, seed: int, folder: Path):
+    def __init__(self, seed: int, folder: Path, change=None):
         self.case, self.data, self.proof = (
-            random_case(np.random.default_rng(abs(seed))),
+            random_case(np.random.default_rng(seed)),
             folder / "data.csv",
             folder / "tree.proof",
         )
-        if seed < 0:  # squared errors, or costs of features
-            self.case, seed = varied(self.case, np.random.default_rng(-seed)), -seed
+        if change:
+            self.case = change(self.case, np.random.default_rng(seed))
         self.case.write(self.data)
         self.recursion = Recursion(self.case)
         whole = self.recursion.everything, self.recursion.depth, self.recursion.budget
@@ -60,13 +61,15 @@ class Example:
             assert least <= Fraction(match[2]) <= least + gap * (1 + Fraction(1, 10**5))
 
 
-EXAMPLES = [3, -8, -11, -4, 8, 11, 17, 24, 31]
+EXAMPLES = [(3, None), (8, varied), (11, varied), (4, varied), (8, priced), (4, priced)]
+EXAMPLES += [(seed, None) for seed in (8, 11, 17, 24, 31)]
 
 
 @pytest.fixture(params=EXAMPLES)
 def example(request, tmp_path) -> Example:
     """Return a table with a proof."""
-    return Example(request.param, tmp_path)
+    seed, change = request.param
+    return Example(seed, tmp_path, change)
 
 
 def test_a_proof_of_the_optimum_is_accepted(example, capsys):
@@ -126,7 +129,7 @@ def changed(random: random.Random, head: dict, body: bytes) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES[:4], indirect=True)
+@pytest.mark.parametrize("example", EXAMPLES[:6], indirect=True)
 def test_no_change_of_a_proof_shows_a_false_statement(example, capsys):
     generator = random.Random(example.cost.numerator)
     for _ in range(500):
@@ -162,8 +165,9 @@ def test_a_deep_or_large_header_is_refused(example, capsys):
 
 def test_a_changed_table_changes_the_digest(example, capsys):
     before = example.answer(capsys, seal(example.head | {"claim": "1000"}, example.body))
-    others = example.head["classes"] or ["0", "1"]  # squared errors have numbers in place of classes
-    example.case.rows[0]["y"] = next(k for k in others if k != example.case.rows[0]["y"])
+    others = example.head["classes"] or ["0", "1"]  # squared errors and actions have numbers in place of classes
+    name = example.head["target"][0] if example.head["costs"] == "actions" else "y"
+    example.case.rows[0][name] = next(k for k in others if k != example.case.rows[0][name])
     example.case.write(example.data)
     after = example.answer(capsys, seal(example.head | {"claim": "1000"}, example.body))
     assert ANSWER.fullmatch(before)

@@ -35,13 +35,13 @@ def table(n: int, columns: int, values: int, **limits) -> Case:
     return Case(rows, head)
 
 
-def stated_bytes(problem: optree_verify.Problem, files: int, supports: int) -> int:
+def stated_bytes(problem: optree_verify.Problem, files: int, supports: int, costs: int) -> int:
     """Return the bound of README.md on the memory of a check, beyond the memory of the interpreter and numpy."""
     n, f = problem.codes.shape
     q, p, sums = len(problem.shape.of), int(problem.shape.size.max()), problem.sums.shape[1]
     m = 1 if np.isinf(problem.budget) else problem.budget
     pairs = p * sums * (optree_verify.MANY_PAIRS + q)
-    return 32 * files + 32 * n * (q + f) + 48 * (pairs + m * q) + n * supports
+    return 32 * files + 64 * costs + 32 * n * (q + f) + 48 * (pairs + m * q) + n * supports
 
 
 def peak_bytes(data: Path, proof: Path) -> int:
@@ -53,7 +53,17 @@ def peak_bytes(data: Path, proof: Path) -> int:
     return int(done.stderr) * 1024
 
 
+def priced(case: Case, actions: int, digits: int) -> Case:
+    """Return the case with random costs of actions, of some digits."""
+    random, names = np.random.default_rng(1), [f"a{k}" for k in range(actions)]
+    costs = random.integers(0, 10**digits, (len(case.rows), actions)).tolist()
+    rows = [row | dict(zip(names, map(str, own), strict=True)) for row, own in zip(case.rows, costs, strict=True)]
+    return Case(rows, case.head | {"target": names, "classes": [], "costs": "actions", "claim": str(10**12)})
+
+
 CASES = {
+    "many costs": (priced(table(20_000, 2, 5), 8, 6), 1),
+    "many costs of a digit": (priced(table(100_000, 1, 2), 4, 1), 1),
     "many rows": (table(12_000, 10, 5), 10),
     "many thresholds": (table(600, 12, 500, max_depth=2), 1),
     "many supports": (table(1_500, 14, 2), 3_000),
@@ -73,7 +83,8 @@ def test_the_peak_is_below_the_stated_bound(case, most, tmp_path):
     problem = optree_verify.Problem(case.head, case.table)
     body, count = random_supports(problem, np.random.default_rng(0), 1.0, most)
     proof.write_bytes(seal(case.head | {"supports": count}, body))
-    stated = stated_bytes(problem, data.stat().st_size + proof.stat().st_size, count)
+    costs = len(case.rows) * len(case.head["target"]) if case.head["costs"] == "actions" else 0
+    stated = stated_bytes(problem, data.stat().st_size + proof.stat().st_size, count, costs)
     peak = peak_bytes(data, proof) - least
     assert peak < stated, (peak, stated)
     assert peak > stated / 50, (peak, stated)  # the bound says something

@@ -12,11 +12,15 @@ import optree_verify
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from support.refusal import refused
 
 import optree
 from optree import (
     BranchesClassifier,
     DL85Classifier,
+    DPDTGradientBoostingClassifier,
+    DPDTGradientBoostingRegressor,
+    DPDTreeClassifier,
     GOSDTClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
@@ -108,6 +112,64 @@ def test_the_program_accepts_the_proof_of_least_squared_errors(model, digits, ca
     assert cost == pytest.approx(model.cost_, rel=1e-9)
 
 
+ACTIONS = {
+    "penalty": OptimalPolicyTree("0.05"),
+    "a penalty per leaf": OptimalPolicyTree("0.05", penalty="leaf"),
+    "depth": OptimalPolicyTree(0, max_depth=2),
+    "splits": OptimalPolicyTree("0.01", max_splits=3),
+    "rows in a leaf": OptimalPolicyTree("0.02", min_samples_leaf=6),
+    "some thresholds": OptimalPolicyTree("1/30", max_thresholds=3, one_vs_rest=True),
+    "costs of columns": OptimalPolicyTree("0.02", feature_costs={"n": "0.03", "c": 0, "a, b": "1/70"}),
+}
+
+
+def prices(X, y, seed: int) -> pd.DataFrame:
+    """Return random costs of three actions, some of them negative, which depend on the columns and the class."""
+    costs = np.random.default_rng(seed).normal(size=(len(y), 3)) / 2
+    return pd.DataFrame(costs + np.column_stack([y == "yes", X["n"] > 2, X["c"] == "u"]), columns=["n", "drug", "diet"])
+
+
+@pytest.mark.parametrize("digits", [1, 17])
+@pytest.mark.parametrize("model", ACTIONS.values(), ids=ACTIONS)
+def test_the_program_accepts_the_proof_of_the_cheapest_actions(model, digits, capsys, tmp_path):
+    X, y = table(digits == 17)
+    costs, X = prices(X, y, 1).round(digits), X.rename(columns={"b": "cost of n"})
+    weights = np.random.default_rng(1).integers(0, 4, len(y)) / 2
+    line = answer(capsys, model.fit(X, costs, weights), X, costs, tmp_path, sample_weight=weights)
+    assert model.status_ == "optimal"
+    assert line.startswith("optimal: cost ")
+    assert (", actions, " in line, model.resolution_ > 0) == (True, digits == 17)
+    least = weights @ costs.min(axis=1) if model.resolution_ else 0  # rounded regrets are in steps, without it
+    cost = float(Fraction(line.split()[2][:-1])) * (model.resolution_ or 1) + least
+    assert cost == pytest.approx(model.cost_, abs=1e-9)
+
+
+def test_a_policy_without_regret_has_a_proof(capsys, tmp_path):
+    X = np.arange(6)[:, None]
+    costs = np.random.default_rng(0).normal(size=(6, 1)) + [0, 0.1 / 3]
+    model = OptimalPolicyTree("0.01").fit(X, costs)
+    assert answer(capsys, model, X, costs, tmp_path).startswith("optimal: cost 0, ")
+
+
+def test_a_policy_tree_that_is_not_optimal_has_no_proof(tmp_path):
+    X, y = table()
+    costs = prices(X, y, 2).round(1)
+    model, leaf = OptimalPolicyTree("0.02").fit(X, costs), OptimalPolicyTree("0.9").fit(X, costs)
+    with pytest.raises(OptreeError, match="give the same rows"):
+        model.prove(X, costs + [0, 0.1, 0], tmp_path / "tree.proof")
+    model.tree_, model.encoder_, model._regret = leaf.tree_, leaf.encoder_, leaf._regret
+    model.regularization = "0.9"
+    model.prove(X, costs, tmp_path / "tree.proof")
+    model.regularization, regret = "0.02", Fraction(leaf._regret[0])
+    model._regret = regret, regret
+    with pytest.raises(OptreeError, match="above the least cost"):
+        model.prove(X, costs, tmp_path / "tree.proof")
+    with pytest.warns(UserWarning, match="one action"):
+        model.fit(X, costs[["n"]])
+    with pytest.warns(UserWarning, match="one action"), refused("prove: the costs of one action have no proofs"):
+        model.prove(X, costs[["n"]], tmp_path / "tree.proof")
+
+
 def test_a_regression_tree_that_is_not_optimal_has_no_proof(tmp_path):
     X, y = np.arange(20.0)[:, None] * 0.7, np.arange(20.0) % 7
     model, leaf = OptimalTreeRegressor("0.02").fit(X, y), OptimalTreeRegressor("0.9").fit(X, y)
@@ -139,6 +201,16 @@ def test_a_search_that_reached_a_limit_proves_its_lower_bound(capsys, tmp_path):
     line = answer(capsys, model, X, y, tmp_path)
     assert line.startswith("within ")
     assert float(line.split()[1][:-1]) <= float(model.cost_ - model.lower_bound_)
+
+
+def test_a_policy_search_that_reached_a_limit_proves_its_lower_bound(capsys, tmp_path):
+    random = np.random.default_rng(0)
+    X, costs = random.integers(0, 2, (200, 12)), random.integers(-3, 4, (200, 3)) / 2
+    with pytest.warns(ConvergenceWarning):
+        model = OptimalPolicyTree("0.005", iteration_limit=30, max_thresholds=1).fit(X, costs)
+    line = answer(capsys, model, X, costs, tmp_path)
+    assert 0 < float(line.removeprefix("within ").split(":")[0]) <= (model.cost_ - model.lower_bound_) * (1 + 1e-5)
+    assert float(Fraction(line.split()[3][:-1])) == pytest.approx(model.cost_)
 
 
 def test_the_cost_of_a_heuristic_tree_is_checked(capsys, tmp_path):
@@ -183,10 +255,10 @@ def test_other_rows_and_other_objectives_are_refused(tmp_path):
         OptimalTreeClassifier("0.005").fit(X, y).prove(X, y, tmp_path / "tree.proof", time_limit=0)
 
 
-def test_an_estimator_without_proofs_names_estimators_with_proofs(tmp_path):
-    model = OptimalPolicyTree("0.1").fit([[0], [1]], [[0, 1], [1, 0]])
-    with pytest.raises(OptreeError, match="OptimalPolicyTree has no proofs; OptimalTreeClassifier and OptimalTreeRegr"):
-        model.prove([[0], [1]], [[0, 1], [1, 0]], tmp_path / "tree.proof")
+@pytest.mark.parametrize("kind", [DPDTreeClassifier, DPDTGradientBoostingClassifier, DPDTGradientBoostingRegressor])
+def test_an_estimator_without_proofs_names_estimators_with_proofs(kind, tmp_path):
+    with refused(f"prove: {kind.__name__} has no proofs; OptimalTreeClassifier, OptimalTreeRegressor with"):
+        kind().prove([[0], [1]], [0, 1], tmp_path / "tree.proof")
 
 
 def test_the_guide_says_which_estimators_have_certificates():

@@ -12,7 +12,7 @@ import optree_verify
 import pytest
 from support.directed_proofs import DIRECTED
 from support.planted_errors import PLANTED
-from support.small_proofs import Case, Recursion, decoded, random_case, random_supports, varied
+from support.small_proofs import Case, Recursion, case_of, decoded, priced, random_case, random_supports, varied
 
 PROGRAM = Path(optree_verify.__file__)
 SEEDS = [204, 252, 37, 41, 5, 6, *range(40)]  # the first ones find errors that few tables find
@@ -71,16 +71,15 @@ def test_no_list_of_supports_gives_a_bound_above_the_least_cost(first):
     for seed in range(first, first + 20):
         case = random_case(np.random.default_rng(seed))
         assert is_sound(case, seed, (1.0, 0.5)), seed
-        assert is_sound(varied(case, np.random.default_rng(seed)), seed, (1.0, 0.5)), seed
+        for change in (varied, priced):
+            assert is_sound(change(case, np.random.default_rng(seed)), seed, (1.0, 0.5)), seed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 3000, 200))
 def test_no_list_of_supports_gives_a_bound_above_the_least_cost_on_many_tables(first):
     for seed in range(first, first + 200):
-        case = random_case(np.random.default_rng(seed))
-        case = varied(case, np.random.default_rng(seed)) if seed % 2 else case
-        assert is_sound(case, seed, (1.0, 0.5, 0.2)), seed
+        assert is_sound(case_of(seed), seed, (1.0, 0.5, 0.2)), seed
 
 
 def great(seed: int) -> Case:
@@ -104,8 +103,7 @@ def test_tables_made_to_break_a_rule_do_not_break_it(case):
 
 def test_the_list_of_all_supports_proves_the_optimum():
     for seed in range(40):
-        case = random_case(np.random.default_rng(seed))
-        case = varied(case, np.random.default_rng(seed)) if seed % 2 else case
+        case = case_of(seed)
         for program in TRUE:
             *_, (bound, least) = bounds_of(program, case, np.random.default_rng(seed), 1.0, most=10**6)
             assert bound == least, seed
@@ -121,7 +119,8 @@ def test_a_planted_error_is_found(text, replacement):
     found = [(seed, random_case(np.random.default_rng(seed))) for seed in SEEDS]
     cases += ((great(seed), seed, (1.0, 0.5)) for seed in range(15))
     cases += ((case, seed, (1.0, 0.5, 0.2)) for seed, case in found)
-    cases += ((varied(case, np.random.default_rng(seed)), seed, (1.0, 0.5)) for seed, case in found)
+    for change in (varied, priced):
+        cases += ((change(case, np.random.default_rng(seed)), seed, (1.0, 0.5)) for seed, case in found)
     assert not all(is_sound(*case, wrong) for case in cases)
 
 
