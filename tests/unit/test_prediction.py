@@ -190,6 +190,18 @@ def test_a_warm_start_finds_its_columns_again(max_thresholds):
     assert stopped.tree_.n_splits == start.n_splits
 
 
+def test_a_tree_of_other_thresholds_is_no_start():
+    random = np.random.RandomState(0)
+    X = random.random_sample((200, 2))
+    y = (X[:, 0] > 0.41).astype(int)
+    model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=3)
+    model.fit(np.where(X > 0.41, 0.82, 0.0), y)  # one threshold, 0.41, parts the classes
+    assert (model.tree_.n_splits, (model.predict(X) != y).sum()) == (1, 0)
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    assert model.fit(X, y).cost_ == cold.cost_
+    assert (model.predict(X) != y).any()  # three quantiles do not hit the threshold
+
+
 def test_trees_of_one_search_keep_their_own_features():
     X, y = mixed(5)
     for models in (
