@@ -197,6 +197,7 @@ def test_a_tree_of_other_thresholds_is_no_start():
     model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=3)
     model.fit(np.where(X > 0.41, 0.82, 0.0), y)  # one threshold, 0.41, parts the classes
     assert (model.tree_.n_splits, (model.predict(X) != y).sum()) == (1, 0)
+    assert model._start(model._problem(X, y, None)[0], Objective.of("0.02")) == (None, None)  # no quantile is 0.41
     cold = clone(model).set_params(warm_start=False).fit(X, y)
     assert model.fit(X, y).cost_ == cold.cost_
     assert (model.predict(X) != y).any()  # three quantiles do not hit the threshold
