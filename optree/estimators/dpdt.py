@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Stopped
+from optree.errors import warn
 from optree.estimators.alpha_path import AlphaPath, AlphaStep
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
@@ -88,7 +88,7 @@ class _DPDTree(TreeViews, NumericEstimator):
     def alpha_path_(self) -> tuple[AlphaStep, ...]:
         """Return ``path_``, under its deprecated name."""
         check_is_fitted(self)
-        warnings.warn("alpha_path_ is deprecated; read path_", FutureWarning, stacklevel=2)
+        warn("alpha_path_ is deprecated; read path_", FutureWarning)
         return self.path_
 
     def at(self, regularization):
