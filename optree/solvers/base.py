@@ -62,8 +62,11 @@ class Task:
     @property
     def incumbent_cost(self) -> int | None:
         """Return the cost of the incumbent."""
-        own = replace(self, problem=self.problem.over(self.incumbent_columns or self.problem.columns))
-        return None if self.incumbent is None else own.cost(self.incumbent)
+        return None if self.incumbent is None else self.over(self.incumbent_columns).cost(self.incumbent)
+
+    def over(self, columns: Columns | None) -> Task:
+        """Return the task over other columns of the same rows; by default over the problem's."""
+        return self if columns is None else replace(self, problem=self.problem.over(columns))
 
     def over_features(self) -> Task:
         """Return the task with the incumbent over the problem's features; without it, if it splits another feature."""
@@ -309,60 +312,67 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        source, given, objective = problem, self.readable(problem), objective.of_rows(problem)
-        problem = self.searched(given, objective)
-        source = source if problem is given else problem
-        has_numbers = source.columns.has_numbers
+        given, objective = self.readable(problem), objective.of_rows(problem)
+        searched = self.searched(given, objective)
+        source = problem if searched is given else searched
         try:
-            self.check_problem(problem)
+            self.check_problem(searched)
         except NoRoomError:
-            if not has_numbers:
+            if not source.columns.has_numbers:
                 raise
-        of_rows = incumbent_columns
-        if of_rows is not None:  # rows may have become parts
-            incumbent_columns = self.searched(given.over(of_rows), objective).columns
-        clock = (budget or Budget()).start()
-        scale = objective.scale(problem)
-        target = problem.target
-        trace = Trace(
-            clock, log, as_float(1 / Fraction(scale.row)), target.whole_loss(problem), scale.error * target.surplus
-        )
-        costed = objective.measure.with_costs(problem)
-        task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
+        columns = incumbent_columns
+        if columns is not None:  # rows may have become parts
+            columns = self.searched(given.over(columns), objective).columns
+        clock, scale, target = (budget or Budget()).start(), objective.scale(searched), searched.target
+        row = as_float(1 / Fraction(scale.row))
+        trace = Trace(clock, log, row, target.whole_loss(searched), scale.error * target.surplus)
+        task = Task(objective.measure.with_costs(searched), objective, scale, clock, trace)
+        task = self._start(task, incumbent, columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)
-        is_large = False  # whether the codes do not fit into memory
+        outcome = self._cheaper(task, source, self._run(task, source, seed, parameters))
+        clock.searched()
+        tree, found = objective.measure.label(outcome.tree), outcome.columns or searched.columns
+        outcome = outcome._replace(tree=tree, columns=found)
+        result = Result.of(outcome, task.over(found).cost(tree), scale, trace)
+        if searched is given:
+            return result
+        found = incumbent_columns if found is columns else found
+        found = given.columns if found is searched.columns else given.columns.like(found)
+        return replace(result, tree=tree.refit(given.over(found)), columns=found)
+
+    def _run(self, task: Task, source: Problem, seed: int, parameters: Mapping[str, Any]) -> Outcome:
+        """Return the outcome of the search; before the search, a limit leaves the incumbent, or a leaf.
+
+        source : the problem before its numbers became coded features.
+        """
+        columns = task.problem.columns
         try:
-            with clock.heard():
-                clock.check()
-                if not problem.columns.has_numbers:
-                    problem.columns.encode(clock.check)
+            with task.clock.heard():
+                task.clock.check()
+                if not columns.has_numbers:
+                    columns.encode(task.clock.check)
                 if self.route:
                     task = replace(task, route=self.route(task, parameters))
-                trace.start(*task.route)
+                task.trace.start(*task.route)
                 outcome = self.run(task, seed, **parameters)
-        except (Stopped, NoRoomError) as stop:  # before the search
-            if (is_large := isinstance(stop, NoRoomError)) and not has_numbers:
+        except (Stopped, NoRoomError) as stop:
+            if (is_large := isinstance(stop, NoRoomError)) and not source.columns.has_numbers:
                 raise
-            clock.prepared()
-            columns = task.incumbent_columns or problem.columns
-            if not task.incumbent:
+            task.clock.prepared()
+            if task.incumbent:
+                tree, columns = task.incumbent, task.incumbent_columns or columns
+            else:
                 columns = source.columns.at_splits([])[0]
-            tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
-            status = "memory_limit" if is_large else stop.args[0]
+                tree = Tree.leaf(task.problem.over(columns))
+            status, lower = "memory_limit" if is_large else stop.args[0], 0 if self.exact else None
             outcome = Outcome(tree, lower, status, {"iterations": 0}, columns=columns)
-        late = is_large or (outcome.status == "time_limit" and clock.budget.seconds != 0)
-        sample = replace(task, problem=task.problem.over(source.columns))
-        if late and (found := sampled_tree(sample, ordered=not self.exact)):
-            trees = (outcome.tree, outcome.columns or problem.columns), found
-            costs = [replace(task, problem=task.problem.over(own)).cost(tree) for tree, own in trees]
-            tree, own = trees[costs[1] < costs[0]]
-            outcome = outcome._replace(tree=tree, columns=own)
-        clock.searched()
-        tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
-        outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search, columns=columns)
-        result = Result.of(outcome, replace(task, problem=task.problem.over(columns)).cost(tree), scale, trace)
-        if problem is given:
-            return result
-        columns = of_rows if columns is incumbent_columns else columns
-        columns = given.columns if columns is problem.columns else given.columns.like(columns)
-        return replace(result, tree=tree.refit(given.over(columns)), columns=columns)
+        return outcome._replace(search=outcome.search or task.route.search)
+
+    def _cheaper(self, task: Task, source: Problem, outcome: Outcome) -> Outcome:
+        """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less."""
+        is_late = outcome.status in ("time_limit", "memory_limit") and task.clock.budget.seconds != 0
+        if not is_late or not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+            return outcome
+        tree, columns = found
+        is_cheaper = task.over(columns).cost(tree) < task.over(outcome.columns).cost(outcome.tree)
+        return outcome._replace(tree=tree, columns=columns) if is_cheaper else outcome
