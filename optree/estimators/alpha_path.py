@@ -45,6 +45,8 @@ class AlphaPath:
             known |= below
             links += below
         splits = [_short_split(sample, int(path.feature[link]), float(path.threshold[link])) for link in links]
+        root = [_short_split(sample, *split) for split in path.root.tolist()]
+        self.root_encoder = problem.columns.at_splits(root)[0].encoder
         columns, found = problem.columns.at_splits(splits)
         # A feature, and whether its code is 1 on the left.
         self._encoder, self._feature = columns.encoder, dict(zip(links, found, strict=True))

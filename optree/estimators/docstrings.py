@@ -261,6 +261,8 @@ _TEXTS = {
         path_ : tuple of optree.estimators.alpha_path.AlphaStep
             All trees that are best for some lambda, by rising lambda, with ``lowest`` and ``highest`` lambda, ``loss``,
             ``complexity`` and ``splits``. ``at(regularization)`` returns an estimator with the tree.
+        root_encoder_ : optree.encoding.Encoder
+            The encoder of columns as the candidate splits of the root.
         cost_ : float
             Loss plus penalty of ``tree_`` on the training rows, in rows (for regression, as a sum over rows).
         {search}

@@ -68,7 +68,7 @@ class _DPDTree(TreeViews, NumericEstimator):
         if late:
             self._path.rate(problem)
         self.search_seconds_ = clock.searched()
-        self.path_ = self._path.steps()
+        self.path_, self.root_encoder_ = self._path.steps(), self._path.root_encoder
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
         self._select()
         self.solver_, self.compile_seconds_ = "dpdt", clock.compile_seconds()

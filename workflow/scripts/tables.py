@@ -15,7 +15,7 @@ with reporting(snakemake.log[0]):
     path, of_models, *others = map(Path, snakemake.output)
     pictures = picture_numbers(runs)
     runs.drop(columns=["tree", "trace"]).assign(picture=pictures).to_csv(path, index=False)
-    models.drop(columns=["staged", "trials", "surface", "tree"]).to_csv(of_models, index=False)
+    models.drop(columns=["staged", "trials", "surface", "root_splits", "tree"]).to_csv(of_models, index=False)
     tables = {"summary": summary(runs, pictures), "model_summary": model_summary.summary(models)}
     if runs["proof_verdict"].notna().any():
         tables["proofs"] = proofs(runs)

@@ -102,6 +102,17 @@ def _decision_surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
     return ["".join(map(str, line)) for line in predicted.reshape(_SURFACE_POINTS, _SURFACE_POINTS).astype(int)]
 
 
+def _root_splits(model, X: np.ndarray) -> list[list]:
+    """Return the candidate splits of the root: each one's test, and the rows of code 1, packed as hexadecimal text.
+
+    A tree whose search does not list candidate splits has its own root split.
+    """
+    if (encoder := getattr(model, "root_encoder_", None)) is None:
+        encoder = model.encoder_.keep([int(model.tree_.feature[0])])
+    packed = np.packbits(encoder.transform(X).T == 1, axis=1)
+    return [[feature.name, rows.tobytes().hex()] for feature, rows in zip(encoder.features_, packed, strict=True)]
+
+
 def _size(tree) -> dict:
     """Return the size of a tree, ours or scikit-learn's; models that are no single tree have none."""
     size: dict = dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
@@ -196,5 +207,6 @@ def execute(run: Run, rows: Rows, peers: Path | None = None, markers: Path | Non
             "staged": staged,
             "trials": tried,
             "surface": _decision_surface(model, X, y),
+            "root_splits": _root_splits(model, own[0]) if training.root_splits else [],
         },
     }

@@ -31,7 +31,7 @@ _COLUMNS = {
     "solver": ("run", "solver"),
     **{name: ("environment", name) for name in ("host", "date", "cores", "cpu", "system", "code", "commit")},
     "cell": ("cell",),
-    **{name: ("model", name) for name in ("staged", "trials", "surface")},
+    **{name: ("model", name) for name in ("staged", "trials", "surface", "root_splits")},
     "tree": ("tree",),
 }
 

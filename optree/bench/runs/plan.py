@@ -208,7 +208,7 @@ def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm,
         raise OptreeError(f"{where} and max_depth = {experiment['max_depth']} exclude each other; leave one out")
 
 
-_TRAINING = ("space", "trials", "grid", "staged")  # keys of an algorithm that only models have
+_TRAINING = ("space", "trials", "grid", "staged", "root_splits")  # keys of an algorithm that only models have
 
 
 def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorithm:

@@ -50,6 +50,7 @@ class Training:
     trials: int | None = None  # number of candidates of a random search
     grid: dict[str, list] = field(default_factory=dict)  # lists of values by parameter, for a grid search
     staged: bool = False  # whether the record keeps the test score after each stage of boosting
+    root_splits: bool = False  # whether the record keeps the rows that each candidate split of the root sends left
     train_rows: int | None = None  # maximum number of training rows; the seed samples them
     test_rows: int | None = None  # the same for test or validation rows
 

@@ -49,6 +49,7 @@ class Path:
     right: np.ndarray  # int64[splits]
     fitted: int  # nodes of the fitted CARTs; for other generators, candidate splits, or splits rated by lookahead
     offered: int  # candidate splits alone
+    root: np.ndarray  # structured[k], feature and threshold of the root's candidate splits
     status: str  # "heuristic", or the limit that ended the search
 
     @property
@@ -196,7 +197,8 @@ class _Search:
     def _path(self) -> Path:
         """Return the hull of the root, over all machines."""
         first, several = self.machines[0], len(self.machines) > 1
-        candidates = first.action[0][["feature", "threshold"]].tolist() if several else []
+        root = first.action[0][["feature", "threshold"]]
+        candidates = root.tolist() if several else []
         points, splits, used = [], [], 0
         for machine in self.machines:
             made = machine.split[: machine.state[SPLITS]].copy()
@@ -216,7 +218,8 @@ class _Search:
         fitted = offered = self.fitted
         if self.rules.generator == CART:
             offered = (fitted - sum(int(machine.state[STATES]) for machine in self.machines)) // 2
-        return Path(penalty, loss, link, *columns, fitted, offered, self.status or "heuristic")
+        root = root[: self.n_actions].copy()
+        return Path(penalty, loss, link, *columns, fitted, offered, root, self.status or "heuristic")
 
 
 def values_around(sample: Sample, feature: int, threshold: float) -> tuple[float, float]:

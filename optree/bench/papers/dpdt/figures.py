@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, NothingToDraw
 from optree.bench.figures.styles import Style, styles
+from optree.bench.papers.dpdt import roots
 from optree.bench.papers.spec import Results
 from optree.bench.tables.formats import count
 from optree.drawing.colours import PALETTE
@@ -149,4 +150,4 @@ def figure_7(results: Results) -> Figure:
     return _finished(figure, 3, 0.82)
 
 
-FIGURES = {"1": figure_1, "6": figure_6, "7": figure_7}
+FIGURES = {"1": figure_1, "4-5": roots.figure, "6": figure_6, "7": figure_7}

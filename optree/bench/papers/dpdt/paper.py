@@ -13,7 +13,7 @@ import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.claims import judged
-from optree.bench.papers.dpdt import figures, importance
+from optree.bench.papers.dpdt import figures, importance, roots
 from optree.bench.papers.printed import claim
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import FITS, NOT_RUN, Finding, agreement
@@ -33,6 +33,7 @@ _TOLERANCES = {
     _SHARE: "at least",
     _FEWER: "2 to 4 orders of magnitude",
     **dict.fromkeys((_FIRST, _THIRD), "none: exact"),
+    **roots.TOLERANCES,
     **{"accuracy": "0.001", "accuracy, %": "0.1", "operations": "3 %", "splits": "3 %", "ends": "12 hours"},
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
@@ -270,6 +271,7 @@ _TABLES = {
     "4": ("Table 4: against lookahead trees, depth 3", table_4),
     "5": ("Table 5: regression", table_5),
     "6": ("Table 6: depth 5", table_6),
+    "4-5": ("Figures 4 and 5: candidate splits of the root, bank", roots.claims),
 }
 
 
