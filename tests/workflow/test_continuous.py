@@ -19,6 +19,7 @@ from optree.bench import papers
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.models import fit
 from optree.bench.models.frame import frame
+from optree.bench.models.trials import run_trials
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
@@ -79,6 +80,32 @@ def test_a_claim_that_the_tree_refutes_is_no_certificate(tmp_path):
 def test_trouble_is_a_result(tmp_path, line, limits, status):
     model = fitted(tmp_path, TROUBLE.format(trouble=line), **limits)
     assert (model.status_, model.tree_, model.score(X, Y)) == (status, None, None)
+
+
+def test_a_random_search_tries_a_peers_own_parameters_and_a_trial_without_a_tree_scores_as_a_leaf(tmp_path):
+    """The stub gives a tree for at most ten thresholds, and keeps a record of its requests."""
+    keeps = f"""
+    with open({str(tmp_path / "asked")!r}, "a") as file:
+        file.write(json.dumps(request) + chr(10))
+"""
+    code = "import json\n" + (STUMP % "0.0").replace(
+        "def search(X, y, request):\n", f"def search(X, y, request):{keeps}"
+    )
+    code = code.replace("    tree = {", "    tree = None if request['parameters']['n_thresholds'] > 10 else {")
+    declared = NUMERIC.replace("max_depth]", "max_depth, max_splits, min_samples_leaf]")
+    write(tmp_path, code, declared + "  n_thresholds: {type: int, default: 5, doc: quantiles}\n")
+    (tmp_path / "stub.json").write_text(json.dumps({"python": sys.executable, "reason": ""}))
+    run = model_run("d", "search", "Peer", "0", parameters={"peer": "stub", "max_depth": 2}, space="streed", trials=9)
+    test = np.arange(len(Y)) % 3 == 0
+    tried = run_trials(run, X, Y, ~test, test, {"folder": tmp_path, "markers": tmp_path})
+    asked = [json.loads(line) for line in (tmp_path / "asked").read_text().splitlines()]
+    for trial in tried:
+        has_tree = trial["parameters"].get("n_thresholds", 5) <= 10
+        assert (trial["test"] > 0.8) == has_tree
+        assert trial["seconds"] >= 0
+    for name in ("max_splits", "min_samples_leaf"):
+        assert {trial["parameters"][name] for trial in tried[1:]} <= {request[name] for request in asked}
+    assert {request["parameters"]["n_thresholds"] for request in asked} > {5}
 
 
 @pytest.mark.parametrize("fold", ["full", "1"])

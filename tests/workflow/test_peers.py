@@ -18,6 +18,7 @@ from support.runs import encoded
 from support.runs import run as ours
 
 from optree.bench.peers.declaration import peer_names, read_peer, read_peers
+from optree.bench.peers.estimator import PeerModel
 from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.record import Run
@@ -241,7 +242,7 @@ def test_every_peer_that_ships_can_be_read():
     found = read_peers(ROOT / "workflow" / "peers")
     assert {name for name, solver in found.items() if solver.exact} == exact
     assert {name for name, solver in found.items() if solver.counts_trees} == counting
-    assert set(found) == exact | {"licketysplit-cpp", "sgtlearn"}
+    assert set(found) == exact | {"licketysplit-cpp", "pystreed-quantiles", "sgtlearn"}
 
 
 def asked(solver, regularization, max_depth=None) -> dict:
@@ -334,6 +335,19 @@ def test_a_stub_may_answer_shapes(tmp_path):
         if status == "time_limit":
             children = Tree.from_dict(made["tree"]).child_of_each_category(0)
             assert children == tuple(places + [places[-1]] * (3 - len(places)))
+
+
+@pytest.mark.parametrize("peer", ["pycontree", "pystreed-quantiles"])
+def test_the_tree_of_a_real_peer_of_numbers_is_read_as_it_means_it(peer):
+    """Check that the accuracy of the rebuilt tree is the claimed one, with a column of two values among the others."""
+    installed(peer)
+    random = np.random.RandomState(0)
+    X = np.column_stack([random.random_sample((200, 3)).round(2), random.randint(2, size=200)])
+    y = ((X[:, 0] > 0.4) & (X[:, 3] == 1) | (X[:, 1] > 0.8)).astype(int)
+    model = PeerModel(peer, 3, folder=ROOT / "workflow" / "peers", markers=environments()).fit(X, y)
+    assert (model.status_ in ("optimal", "heuristic"), model.reason_) == (True, "")
+    assert model.tree_.depth == 3
+    assert model.score(X, y) > 0.95
 
 
 def test_a_real_peer_of_a_given_depth_is_anytime():

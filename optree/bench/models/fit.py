@@ -167,7 +167,7 @@ def execute(run: Run, rows: Rows, peers: Path | None = None, markers: Path | Non
         with compilation_lock():
             make(run.parameters | one_tree).fit(X[few], y[few])  # compiles the kernels, or loads them
     warm_up = time.perf_counter() - start
-    tried = trials.run_trials(run, X, y, train, test)
+    tried = trials.run_trials(run, X, y, train, test, peer_parameters)
     test = sample_rows(test, training.test_rows, run.seed)
     release_memory()
     before = rss_mib()

@@ -32,6 +32,11 @@ _BOOSTED = {**_TREE, "max_depth": [(2, 0.4), (3, 0.6)], "learning_rate": (float(
 SPACES: dict[str, dict] = {
     "cart": {**_TREE, "max_leaf_nodes": [(32, 0.85), (5, 0.05), (10, 0.05), (15, 0.05)]},
     "dpdt": {**_TREE, "cart_nodes_list": _NODES},
+    "streed": {
+        "max_splits": [(nodes, 1 / 7) for nodes in (3, 5, 7, 11, 17, 25, 31)],
+        "n_thresholds": [(count, 0.25) for count in (5, 10, 20, 50)],
+        "min_samples_leaf": _TREE["min_samples_leaf"],
+    },
     "boosted-cart": {**_BOOSTED, "max_leaf_nodes": [(8, 0.85), (5, 0.05), (7, 0.1)]},
     "boosted-dpdt": {**_BOOSTED, "cart_nodes_list": _FEW_NODES},
 }
@@ -71,8 +76,18 @@ def _candidates(run: Run) -> Iterator[dict]:
         yield from (dict(zip(training.grid, values, strict=True)) for values in product(*training.grid.values()))
 
 
-def run_trials(run: Run, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
+def _score(model, X: np.ndarray, y: np.ndarray, leaf: float) -> float:
+    """Return the score of a model; without a tree, as of a peer at its limit, the accuracy of a leaf."""
+    score = model.score(X, y)
+    return float((y == leaf).mean() if score is None else score)
+
+
+def run_trials(
+    run: Run, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, peer: Mapping | None = None
+) -> list[dict]:
     """Train and score every candidate of a search; return an empty list if the run is no search.
+
+    ``peer`` has the further parameters of a peer.
 
     A trial has ``parameters``, ``seconds`` of processor time, and scores. A grid search has scores on ``train`` and
     ``test`` rows, bool[n]. A random search has scores on ``valid`` rows, three tenths of the rows held out, and on
@@ -88,8 +103,10 @@ def run_trials(run: Run, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: 
     tried = []
     for parameters in _candidates(run):
         start = time.process_time()
-        model = estimators.make(run.solver, parameters | run.parameters, run.seed).fit(X[train], y[train])
-        seconds = time.process_time() - start
-        scores = {name: float(model.score(X[rows], y[rows])) for name, rows in scored.items()}
+        model = estimators.make(run.solver, parameters | run.parameters | (peer or {}), run.seed)
+        model.fit(X[train], y[train])
+        seconds = getattr(model, "measured_", {"processor": time.process_time() - start})["processor"]
+        leaf = np.bincount(y[train]).argmax() if y.dtype.kind == "i" else np.nan
+        scores = {name: _score(model, X[rows], y[rows], leaf) for name, rows in scored.items()}
         tried.append({"parameters": parameters, "seconds": seconds, **scores})
     return tried

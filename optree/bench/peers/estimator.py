@@ -31,6 +31,8 @@ _TOLERANCE = 1e-6
 class PeerModel:
     """A peer with the interface of an estimator.
 
+    ``parameters`` are the peer's own.
+
     ``tree_`` may be None; then ``status_`` and ``reason_`` explain it. ``measured_`` has the ``wall`` and ``processor``
     seconds, and the ``peak`` MiB of the peer's process tree.
     """
@@ -39,14 +41,20 @@ class PeerModel:
         self,
         peer: str,
         max_depth: int,
+        max_splits: int | None = None,
+        min_samples_leaf: int = 1,
         time_limit: float = 60,  # seconds
         memory_limit: float = 4096,  # MiB
         repeats: int = 1,  # maximum number of searches; the median gives the seconds
         random_state: int = 0,  # not used: nothing is random
         folder: str | Path = "workflow/peers",
         markers: str | Path = ".peers",
+        **parameters,
     ):
-        self.peer, self.max_depth, self.repeats = peer, max_depth, repeats
+        self.peer, self.parameters, self.repeats = peer, parameters, repeats
+        self.objective = Objective.of(
+            "0", max_depth=max_depth, max_splits=max_splits, min_samples_leaf=min_samples_leaf
+        )
         self.limits = {"seconds": time_limit, "memory_mib": memory_limit}
         self.folder, self.markers = Path(folder), Path(markers)
         self.tree_, self.reason_, self.measured_ = None, "", {"wall": 0.0, "processor": 0.0, "peak": 0.0}
@@ -67,8 +75,10 @@ class PeerModel:
         return self
 
     def _search(self, peer: Peer, python: str, problem: Problem) -> tuple[ProcessEnd, Progress]:
-        run = Run("", "", peer.name, peer.name, "0", limits=self.limits, repeats=self.repeats)
-        request = make_request(peer, run, Objective.of("0", max_depth=self.max_depth))
+        asked = {"parameters": self.parameters, "limits": self.limits, "repeats": self.repeats}
+        run = Run("", "", peer.name, peer.name, "0", **asked)
+        peer.check_objective(self.objective)
+        request = make_request(peer, run, self.objective)
         return run_child(peer, python, request, problem)
 
     def _judge(self, end: ProcessEnd, progress: Progress, problem: Problem) -> None:

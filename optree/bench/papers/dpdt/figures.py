@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from optree.bench.figures.panels import STYLE, NothingToDraw
 from optree.bench.figures.styles import Style, styles
 from optree.bench.papers.dpdt import roots
+from optree.bench.papers.dpdt.searches import curves
 from optree.bench.papers.spec import Results
 from optree.bench.tables.formats import count
 from optree.drawing.colours import PALETTE
 
-_SHUFFLES = 15
 _PREFIXES = re.compile("^(search|gb|xgb)-")
 
 
@@ -60,41 +60,6 @@ def figure_1(results: Results) -> Figure:
     return figure
 
 
-def _best_so_far(trials: list[dict], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the test score of the trial that is best on the validation rows, and seconds spent, after each trial."""
-    valid = np.array([trials[i]["valid"] for i in order])
-    test, cost = (np.array([trials[i][name] for i in order]) for name in ("test", "seconds"))
-    best = np.maximum.accumulate(valid)
-    chosen = np.maximum.accumulate(np.where(valid == best, np.arange(len(valid)), 0))
-    return test[chosen], np.cumsum(cost)
-
-
-def _curves(runs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return test scores float64[shuffles, trials] and seconds of each model, averaged over datasets.
-
-    Scores of a dataset are scaled: 1 is the best test score of all trials of all models, 0 the 10 % quantile. Lower
-    scores count as 0.
-    """
-    tables = {}
-    for dataset, group in runs.groupby("dataset"):
-        every = np.concatenate([[trial["test"] for trial in trials] for trials in group["trials"]])
-        low, high = np.quantile(every, 0.1), every.max()
-        for model, trials in zip(group["model"], group["trials"], strict=True):
-            found = []
-            for shuffle in range(_SHUFFLES):
-                others = 1 + np.random.RandomState(shuffle).permutation(len(trials) - 1)
-                found.append(_best_so_far(trials, np.concatenate([[0], others]).astype(int)))
-            scores, spent = (np.array(each) for each in zip(*found, strict=True))
-            scaled = np.clip((scores - low) / max(high - low, 1e-12), 0, None)
-            tables.setdefault(model, {})[dataset] = scaled, spent
-    complete = max(map(len, tables.values()))
-    return {
-        model: tuple(np.mean([curves[i] for curves in by_dataset.values()], axis=0) for i in range(2))
-        for model, by_dataset in sorted(tables.items())
-        if len(by_dataset) == complete
-    }
-
-
 @rc_context(STYLE)
 def figure_6(results: Results) -> Figure:
     """Draw Figure 6: test score of the best trial of random search, against iterations and seconds."""
@@ -104,7 +69,7 @@ def figure_6(results: Results) -> Figure:
     figure = Figure(figsize=(7.2, 3.0))
     left, right = figure.subplots(1, 2, sharey=True)
     looks = _looks(results)
-    for model, (scores, spent) in _curves(searches).items():
+    for model, (scores, spent) in curves(searches).items():
         colour = looks[_learner(model)].colour
         mean, trials = scores.mean(axis=0), np.arange(1, scores.shape[1] + 1)
         for ax, x in ((left, trials), (right, spent.mean(axis=0))):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.claims import judged
-from optree.bench.papers.dpdt import figures, importance, roots
+from optree.bench.papers.dpdt import figures, importance, roots, searches
 from optree.bench.papers.printed import claim
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import FITS, NOT_RUN, Finding, agreement
@@ -29,11 +29,13 @@ _POINTS = f"{_OTHER_PARTITIONS} points, or better"
 _SHARE, _FEWER = "of the optimum's accuracy, %", "Quant-BnB's printed operations, as a multiple"
 _ORDERS = 100, 10_000  # "2 to 4 orders of magnitude"
 _FIRST, _THIRD = "the most important hyperparameter", "the third hyperparameter by importance"
+_OUR_NAMES = {"max_num_nodes": "max_splits"}
 _TOLERANCES = {
     _SHARE: "at least",
     _FEWER: "2 to 4 orders of magnitude",
     **dict.fromkeys((_FIRST, _THIRD), "none: exact"),
     **roots.TOLERANCES,
+    **searches.TOLERANCES,
     **{"accuracy": "0.001", "accuracy, %": "0.1", "operations": "3 %", "splits": "3 %", "ends": "12 hours"},
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
@@ -174,7 +176,7 @@ def table_1(results: Results) -> Iterator[_Claim]:
 def table_2(results: Results) -> Iterator[_Claim]:
     """Yield claims on the importance of hyperparameters in the random searches of Figure 6."""
     rows, runs = results.printed("table2.csv"), results.models
-    for key in ("dpdt", "cart"):
+    for key in ("dpdt", "cart", "streed"):
         model = f"search-{key}"
         shares, datasets, trials = importance.importances(runs[runs["model"].eq(model)])
         few = datasets < importance.FEW_DATASETS or trials < importance.FEW_TRIALS
@@ -182,12 +184,14 @@ def table_2(results: Results) -> Iterator[_Claim]:
         ranked = sorted(shares, key=shares.get, reverse=True)
         for row in rows:
             if printed := row[key]:
-                share = shares.get(row["hyperparameter"])
-                yield row["hyperparameter"], model, "importance, %", printed, share and f"{share:.1f}", _show
+                share = shares.get(_OUR_NAMES.get(row["hyperparameter"], row["hyperparameter"]))
+                shown = None if share is None else f"{share:.1f}"
+                yield row["hyperparameter"], model, "importance, %", printed, shown, _show
         for place, name in ((0, _FIRST), (2, _THIRD)) if key == "dpdt" else ((0, _FIRST),):
             printed = sorted((row for row in rows if row[key]), key=lambda row: -float(row[key]))[place]
             found = (ranked[place], doubt) if len(ranked) > place else None
-            yield "all", model, name, printed["hyperparameter"], found, _judge_name
+            wanted = printed["hyperparameter"]
+            yield "all", model, name, _OUR_NAMES.get(wanted, wanted), found, _judge_name
 
 
 def table_3(results: Results) -> Iterator[_Claim]:
@@ -271,6 +275,7 @@ _TABLES = {
     "4": ("Table 4: against lookahead trees, depth 3", table_4),
     "5": ("Table 5: regression", table_5),
     "6": ("Table 6: depth 5", table_6),
+    "searches": ("Figure 6: random searches", searches.claims),
     "4-5": ("Figures 4 and 5: candidate splits of the root, bank", roots.claims),
 }
 
