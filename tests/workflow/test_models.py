@@ -17,6 +17,7 @@ from optree.bench.figures.panels import NothingToDraw
 from optree.bench.models import fit, trials
 from optree.bench.models.frame import frame
 from optree.bench.papers import Results
+from optree.bench.peers.declaration import read_peers
 from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs import record, store
 from optree.bench.runs.plan import plan_runs
@@ -227,7 +228,7 @@ def test_one_run_asked_for_in_two_ways_is_refused():
 
 @pytest.mark.parametrize(("level", "models"), [(None, 737), ("short", 103), ("smoke", 2), ("grinsztajn", 69)])
 def test_what_ships_can_be_planned(level, models):
-    planned = plan_runs(merged_configuration(ROOT, "dpdt.yaml", level), TABLE)
+    planned = plan_runs(merged_configuration(ROOT, "dpdt.yaml", level), TABLE, read_peers(ROOT / "workflow" / "peers"))
     assert sum(run.model is not None for run in planned) == models
 
 
