@@ -51,7 +51,8 @@ class AllLimits:
         -------
         list of (float, estimator)
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
-            The tree is optimal down to the next tree's lambda.
+            The tree is optimal down to the next tree's lambda. At a limit, the trees of lower lambdas are the best
+            found: their ``status_`` is the limit, and their ``gap_`` is the distance to the lower bound.
         """
         base = clone(self)
         found, problem, unit = base._explore(grid, X, y, sample_weight)

@@ -373,8 +373,16 @@ def test_the_path_along_lambda_is_a_list_of_classifiers():
         assert again.objective_ == model.objective_
         assert 0 < highest <= 1
         assert model.predict(X).shape == y.shape
-    with pytest.warns(UserWarning, match="lambda_path: the search was ended by its iteration_limit at lambda ="):
-        assert len(OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)) < len(path)
+    said = "lambda_path: the search was ended by its iteration_limit at lambda ="
+    with pytest.warns(UserWarning, match=said) as told:
+        stopped = OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)
+    assert len(told) == 1
+    assert {model.status_ for _, model in stopped} == {"optimal", "iteration_limit"}
+    for at, model in stopped:
+        assert (model.status_ == "optimal") == (model.gap_ == 0)
+        optimum = OptimalTreeClassifier(model.regularization).fit(X, y)
+        assert model.lower_bound_ <= optimum.cost_ <= model.cost_
+        assert at == optimum.regularization_
 
 
 def test_the_package_offers_its_estimators_lazily():

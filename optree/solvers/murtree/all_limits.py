@@ -59,8 +59,9 @@ class Grid:
     def path(self, lowest: Fraction = Fraction(0)) -> LambdaPath:
         """Return the trees that minimise loss + lambda * ``whole`` * splits, for lambda from 1 down to ``lowest``.
 
-        They are the corners of the lower hull of the last row of ``loss``. Where a proof is missing, the path ends at
-        the lowest lambda at which the unproven trees cannot win. A limit on splits holds for all trees of the path.
+        They are the corners of the lower hull of the last row of ``loss``. Where a proof is missing, the proven part
+        ends at the lowest lambda at which the unproven trees cannot win. Below, the path has the corners of the hull of
+        the known trees. A limit on splits holds for all trees of the path.
         """
         loss, lower, weight = self.loss[-1].tolist(), self.lower[-1].tolist(), self.whole
         stretches, high, n = [], Fraction(1), 0
@@ -70,7 +71,16 @@ class Grid:
             low, after = max(meets, default=(Fraction(0), None))
             stretches.append(Stretch(self.trees[self.which[-1, n]], max(low, lowest), high, loss[n], n))
             high, n = low, after if after is not None and loss[after] == lower[after] else None
-        return LambdaPath(tuple(stretches), self.status, self.counters, self.search_seconds, "murtree")
+        unproven, n = [], min(range(len(loss)), key=lambda m: (loss[m] + high * weight * m, -m))
+        while high > lowest:
+            meets = [(Fraction(loss[n] - loss[m], (m - n) * weight), m) for m in range(n + 1, len(loss))]
+            low, after = max(meets, default=(Fraction(0), None))
+            gap = loss[n] + high * weight * n - min(bound + high * weight * m for m, bound in enumerate(lower))
+            tree, status = self.trees[self.which[-1, n]], self.status if gap else "optimal"
+            unproven.append(Stretch(tree, max(low, lowest), high, loss[n], n, gap=gap, status=status))
+            high, n = low, after
+        counted = self.status, self.counters, self.search_seconds, "murtree"
+        return LambdaPath(tuple(stretches), *counted, tuple(unproven))
 
 
 class _Filling:
