@@ -29,7 +29,10 @@ from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.solvers.stages import Starts, sampled_trees
 from optree.tree import Tree
+from optree.words import count
 
+NOUNS = {"split": ("split",), "leaf": ("leaf", "leaves")}
+"""The nouns of a penalty, in singular and plural."""
 _ITERATIONS, _TIMES = 6000, 2  # before a search is left unfinished: at least, and per iteration of all earlier searches
 
 
@@ -265,11 +268,9 @@ def lambda_path(
             envelope.bound(penalty, bound)
             raise Stopped(status)
         if log:
-            paid, is_split = best_line(search.known, penalty).paid, objective.penalty == "split"
-            what = (
-                (" split is" if is_split else " leaf is") if paid == 1 else " splits are" if is_split else " leaves are"
-            )
-            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {paid}{what} optimal")
+            paid, nouns = best_line(search.known, penalty).paid, NOUNS[objective.penalty]
+            size = f"{count(paid, *nouns)} {'is' if paid == 1 else 'are'} optimal"
+            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {size}")
 
     envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))

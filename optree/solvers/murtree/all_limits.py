@@ -31,6 +31,7 @@ from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import checked_limits, full_splits, normal_splits
 from optree.solvers.murtree.regression import value_columns
 from optree.tree import Tree
+from optree.words import count
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class _Filling:
                 status = self.search.run(self.clock)
                 self.take(d, n)
                 if log:
-                    log(f"{self.clock.seconds():.1f} s, depth {d}, {n} splits: loss {self.loss[d, n]}")
+                    log(f"{self.clock.seconds():.1f} s, depth {d}, {count(n, 'split')}: loss {self.loss[d, n]}")
                 if status not in (None, "optimal"):
                     return status
         self.spread()
