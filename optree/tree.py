@@ -320,10 +320,10 @@ class Tree:
                 errors[node], splits[node], leaves[node] = total
             else:
                 feature[node] = LEAF
-        return self._reachable(feature)
+        return self.with_splits(feature)
 
-    def _reachable(self, feature: np.ndarray) -> Tree:
-        """Return the tree with these split features, without unreachable nodes."""
+    def with_splits(self, feature: np.ndarray) -> Tree:
+        """Return the pruned tree whose nodes have these split features, LEAF for a node that becomes a leaf."""
         kept, first_child, places = [0], [], None
         for node in kept:  # breadth first: the list grows during the loop
             children = self.children(node) if feature[node] != LEAF else range(0)

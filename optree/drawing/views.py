@@ -9,6 +9,7 @@ import numpy as np
 from optree.columns import Feature
 from optree.extras import imported
 from optree.tree import LEAF, Tree
+from optree.words import count
 
 
 def amount(weight: float, digits: str) -> str:
@@ -20,7 +21,7 @@ def rows_text(weight: float, is_whole: bool) -> str:
     """Return the words for a number of rows, or for a weight that is no whole number."""
     if not is_whole:
         return f"weight {amount(weight, '.6g')}"
-    return "1 row" if weight == 1 else f"{amount(weight, '.15g')} rows"
+    return count(weight, "row", form=".15g")
 
 
 def mean_cost(tree: Tree, nodes: Sequence[int]) -> float:

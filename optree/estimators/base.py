@@ -237,17 +237,23 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""
         if path.status != "optimal":
             reached = float(path.stretches[-1].lowest) if path.stretches else 1
-            self._ended(path.status, f" at lambda = {reached:g}", "lambda_path: the search")
+            rest = f" at lambda = {reached:g}; below, the trees are the best found"
+            self._ended(path.status, rest, "lambda_path: the search")
         self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
         self.solver_ = path.search
-        return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in path.stretches]
+        below = path.unproven
+        if path.stretches and below and below[0].paid == path.stretches[-1].paid:  # the last proven tree
+            below = below[1:]
+        stretches = (*path.stretches, *below)
+        return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in stretches]
 
     def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
         """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
         model, columns = copy(self).set_params(regularization=str(stretch.highest)), stretch.columns or problem.columns
         scale, whole = model._objective().scale(problem), problem.target.whole_loss(problem)
         cost = Fraction(stretch.loss * scale.error) / scale.row + stretch.highest * whole * stretch.paid
-        model._keep(stretch.tree, columns, "optimal", cost, cost, whole, unit)
+        bound = cost - Fraction(stretch.gap * scale.error) / scale.row
+        model._keep(stretch.tree, columns, stretch.status, cost, bound, whole, unit)
         model.regularization_ = float(stretch.highest)
         return model
 

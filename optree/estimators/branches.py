@@ -25,6 +25,7 @@ class BranchesClassifier(TreeClassifier):
         written.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
+    {min_samples_leaf}
     max_thresholds : int or None, default=10
         The quantiles at which a numeric column of more than 20 values is cut, with a warning. None: a child for each
         value, as in the paper.
@@ -56,6 +57,7 @@ class BranchesClassifier(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     max_depth: int | None = None
+    min_samples_leaf: int | float = 1
     max_thresholds: int | None = 10
 
     _solver = "branches"

@@ -11,10 +11,14 @@ from typing import Self
 import numpy as np
 from sklearn.base import clone
 
+from optree.budget import Clock
 from optree.encoding import Encoder
+from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers.lambda_path import LambdaPath, lambda_path
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 from optree.solvers.routing import bytes_of_pairs
@@ -32,6 +36,10 @@ class AllLimits:
     def _explore(self, search: Callable, X, y, sample_weight):
         """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
         clock, limits = self._budget.start(), self._objective()
+        if limits.min_samples_leaf != 1 and search != self._path:
+            method = "limit_grid" if search is grid else search.__name__
+            text = f"min_samples_leaf: {self.min_samples_leaf!r} is not accepted by {method}; give 1"
+            raise OptreeError(f"{text}, or take fit or lambda_path, which accept it")
         problem, unit = self._problem(X, y, sample_weight, clock=clock)
         problem = problem.over(problem.columns.coded)
         found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
@@ -51,11 +59,19 @@ class AllLimits:
         -------
         list of (float, estimator)
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
-            The tree is optimal down to the next tree's lambda.
+            The tree is optimal down to the next tree's lambda. At a limit, the trees of lower lambdas are the best
+            found: their ``status_`` is the limit, and their ``gap_`` is the distance to the lower bound.
         """
         base = clone(self)
-        found, problem, unit = base._explore(grid, X, y, sample_weight)
-        return base._along(found.path(self._objective().regularization), problem, unit)
+        found, problem, unit = base._explore(base._path, X, y, sample_weight)
+        return base._along(found, problem, unit)
+
+    def _path(self, problem: Problem, depth: int, splits: int | None, clock: Clock, log: Callable | None) -> LambdaPath:
+        """Return the path along lambda from the trees of all limits, or from the engine for a minimum of rows."""
+        objective = self._objective().of_rows(problem)
+        if objective.min_samples_leaf > 1:
+            return lambda_path(problem, objective, clock, log)
+        return grid(problem, depth, splits, clock, log).path(objective.regularization)
 
 
 class MayLackPenalty:
@@ -83,6 +99,8 @@ class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
         splits.
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
+    {min_samples_leaf}
+        For more than one, the search is the engine's.
     regularization : float or str, default=0
         Lambda in [0, 1], the accuracy that a split must gain. A float is read as its shortest decimal, a string as
         written: ``"3/150"`` is three rows of 150.
@@ -116,6 +134,7 @@ class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
     max_depth: int = 4
     _: KW_ONLY
     max_splits: int | None = None
+    min_samples_leaf: int | float = 1
     regularization: float | str = 0
     fewest_splits: bool = False
     max_thresholds: int | None = 10

@@ -23,6 +23,8 @@ class MurTreeRegressor(AllLimits, TreeRegressor):
         The greatest number of splits on a path.
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
+    {min_samples_leaf}
+        For more than one, the search is that of `OptimalTreeRegressor`.
     regularization : float or str, default=0
         Lambda in [0, 1], the gain in R^2 on the training rows that a split must bring.
     max_thresholds : int or None, default=10
@@ -56,6 +58,7 @@ class MurTreeRegressor(AllLimits, TreeRegressor):
     max_depth: int = 3
     _: KW_ONLY
     max_splits: int | None = None
+    min_samples_leaf: int | float = 1
     regularization: float | str = 0
     max_thresholds: int | None = 10
 

@@ -54,7 +54,8 @@ class LambdaPaths:
         -------
         list of (float, estimator)
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
-            falling lambda. The tree is optimal down to the next tree's lambda.
+            falling lambda. The tree is optimal down to the next tree's lambda. At a limit, the trees of lower lambdas
+            are the best found: their ``status_`` is the limit, and their ``gap_`` is the distance to the lower bound.
         """
         if getattr(self, "monotonic_cst", None) is not None:
             raise OptreeError("lambda_path: monotonic_cst is not accepted; give None")

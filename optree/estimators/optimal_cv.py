@@ -28,6 +28,7 @@ from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
 from optree.objective import Objective, share
 from optree.problem import Problem
 from optree.progress import Progress
+from optree.result import Result
 from optree.solvers.driver import together
 from optree.solvers.lambda_path import lambda_path
 
@@ -68,6 +69,7 @@ class PathStep(NamedTuple):
     splits: float  # mean over folds
     proven: bool  # whether the trees of all folds are optimal
     scores: tuple[float, ...]  # of each fold
+    gap: float = 0.0  # the greatest gap of the folds' trees, each at the greatest lambda at which it is the best known
 
 
 class ScoredTree(NamedTuple):
@@ -78,6 +80,7 @@ class ScoredTree(NamedTuple):
     score: float
     splits: int
     proven: bool
+    gap: float = 0.0  # at ``highest``
 
 
 def steps_of(folds: list[list[ScoredTree]]) -> list[tuple[Fraction, Fraction, PathStep]]:
@@ -96,7 +99,8 @@ def steps_of(folds: list[list[ScoredTree]]) -> list[tuple[Fraction, Fraction, Pa
         mean = fsum(scores) / k
         error = sqrt(fsum((score - mean) ** 2 for score in scores) / max(1, k - 1) / k)
         splits, proven = fsum(tree.splits for tree in trees) / k, all(tree.proven for tree in trees)
-        step = PathStep(float(lowest), float(highest), mean, error, splits, proven, scores)
+        gap = max(tree.gap for tree in trees)
+        step = PathStep(float(lowest), float(highest), mean, error, splits, proven, scores, gap)
         steps.append((lowest, highest, step))
     return steps
 
@@ -167,8 +171,9 @@ class OptimalTreeClassifierCV(OptimalTrees):
         The least lambda of the path.
     path_ : tuple of optree.estimators.optimal_cv.PathStep
         The steps by falling lambda, with ``lowest`` and ``highest`` lambda, mean ``score``, its ``standard_error``,
-        mean number of ``splits``, ``proven`` and the ``scores`` of the folds. In a step that is not ``proven`` a limit
-        ended the search of a fold, which then has the best known tree. ``pandas.DataFrame(model.path_)`` is a table.
+        mean number of ``splits``, ``proven``, the ``scores`` of the folds, and the greatest ``gap`` of their trees. In
+        a step that is not ``proven`` a limit ended the search of a fold, which then has the best known tree: of the
+        search, or of a heuristic that is pruned for each lambda. ``pandas.DataFrame(model.path_)`` is a table.
     best_index_ : int
         The step of the best mean score in ``path_``.
     one_standard_error_index_ : int
@@ -232,10 +237,21 @@ class OptimalTreeClassifierCV(OptimalTrees):
         chosen = self.best_index_ if self.rule == "best" else self.one_standard_error_index_
         self.regularization_ = inner_number(*steps[chosen][:2])
         self.proven_lowest_ = min((step.lowest for step in self.path_ if step.proven), default=1.0)
-        if not self.path_[-1].proven:
-            text = f"cross-validation: the trees of all folds are proven down to lambda = {self.proven_lowest_:g} only"
-            warn(f"{text}; below, scores are those of the best known trees", ConvergenceWarning)
-        return self._find_tree(problem, unit, self._objective(self.regularization_), clock)
+        self._find_tree(problem, unit, self._objective(self.regularization_), clock)
+        if self.status_ == "optimal" and (unproven := self._unproven_text()):
+            warn(f"cross-validation: {unproven}", ConvergenceWarning)
+        return self
+
+    def _unproven_text(self) -> str:
+        """Return the part of the path that is not proven, in words; nothing if all trees are proven."""
+        if self.path_[-1].proven:
+            return ""
+        known = "below, scores are those of the best known trees"
+        return f"the trees of all folds are proven down to lambda = {self.proven_lowest_:g} only; {known}"
+
+    def _limit_text(self, result: Result) -> str:
+        """Return the end of the warning that a limit ended the search, and of the path that is not proven."""
+        return "; ".join(filter(None, [super()._limit_text(result), self._unproven_text()]))
 
     def _scorer(self) -> Callable[[TreeClassifier, Rows], float]:
         """Return the function that scores a fitted estimator on some rows."""
@@ -308,10 +324,12 @@ class OptimalTreeClassifierCV(OptimalTrees):
             raise KeyboardInterrupt
         trees = []
         for stretch in (*path.stretches, *path.unproven):
-            if not isfinite(value := score(base._model(stretch, problem, unit), test)):
+            model = base._model(stretch, problem, unit)
+            if not isfinite(value := score(model, test)):
                 raise OptreeError(f"scoring: fold {number} has the score {value}; a finite number is needed")
             proven = len(trees) < len(path.stretches)
-            trees.append(ScoredTree(stretch.lowest, stretch.highest, value, stretch.tree.n_splits, proven))
+            ends, splits = (stretch.lowest, stretch.highest), stretch.tree.n_splits
+            trees.append(ScoredTree(*ends, value, splits, proven, model.gap_))
         return trees
 
     def _objective(self, regularization=None) -> Objective:

@@ -6,8 +6,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 from optree.encoding import EncodingSpec
+from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
+from optree.objective import Objective
 
 
 @dataclass(eq=False, repr=False)
@@ -17,6 +19,7 @@ class _Lookahead(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     max_depth: int = 5
+    min_samples_leaf: int | float = 1
     lookahead: int = 1
     max_ways: int = 2
     max_thresholds: int | None = 100
@@ -40,6 +43,14 @@ class _Lookahead(TreeClassifier):
         """Return the options of the encoding."""
         return replace(super()._encoding, numeric="thresholds" if self.max_ways == 2 else "bins")
 
+    def _objective(self, regularization=None) -> Objective:
+        """Return the objective; raise OptreeError for a minimum of rows in a leaf beside splits into intervals."""
+        objective = super()._objective(regularization)
+        if self.max_ways != 2 and objective.min_samples_leaf != 1:
+            text = f"min_samples_leaf: {self.min_samples_leaf!r} is not accepted with max_ways = {self.max_ways}"
+            raise OptreeError(f"{text}; give 1 or max_ways = 2, or take OptimalTreeClassifier or BranchesClassifier")
+        return objective
+
     def _parameters(self) -> dict:
         given = {"lookahead": self.lookahead, "two_levels": self.two_levels, "collapse": self.collapse}
         if self.criterion is not None:
@@ -61,6 +72,8 @@ class SPLITClassifier(_Lookahead):
         written.
     max_depth : int, default=5
         The greatest number of splits on a path.
+    {min_samples_leaf}
+        Above 1 for ``max_ways=2`` only.
     lookahead : int, default=1
         Levels searched exactly. The default is the paper's, whose programs count the level of the leaves, too. Each
         further level multiplies the time by the number of candidate splits. With ``max_depth`` levels the tree is
@@ -117,6 +130,8 @@ class LicketySPLITClassifier(_Lookahead):
         written.
     max_depth : int, default=5
         The greatest number of splits on a path.
+    {min_samples_leaf}
+        Above 1 for ``max_ways=2`` only.
     lookahead : int, default=1
         With 1, a split is chosen by the costs of greedy subtrees for its children. With more and ``max_ways=2``, by the
         costs of LicketySPLIT's subtrees with one level of lookahead less. With more and ``max_ways`` above 2, by

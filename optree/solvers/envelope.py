@@ -19,7 +19,8 @@ steps of two only.
 **Statement** (chord): the optimum at a penalty is at least the chord between the optima at two penalties around it, one
 of which may be 0 with the lower bound 0.
 **Proof**: a concave function is on or above its chords. Costs are not negative.
-**Used in** `Envelope.lower`, for searches that begin with a lower bound.
+The chord between two lower bounds is therefore a lower bound, too.
+**Used in** `Envelope.lower`, for searches that begin with a lower bound, and for the gaps below the proven part.
 
 **Whole penalties.** The search for values counts penalties in whole units, so it searches no penalty between two of
 them. A meeting point between p and p + 1 is searched at p + 1, then at p. If another tree is optimal at p, it is taken
@@ -103,25 +104,32 @@ class Envelope:
         self.known, self._search, self.reached, self._whole = known, search, highest, whole
         self.corners: list[tuple[Fraction, Line]] = []
         self._proven: dict[Fraction, Fraction] = {}
+        self._bounds: dict[Fraction, Fraction] = {}  # lower bounds, the proven costs among them
 
     def best(self, penalty: Fraction) -> Line:
         """Return the best known tree at a penalty; of equal trees the one that is best below the penalty."""
         return best_line(self.known, penalty)
 
+    def bound(self, penalty: Fraction, lower: Fraction) -> None:
+        """Note the lower bound at a penalty of a search that a limit ended."""
+        self._bounds[penalty] = max(lower, self.lower(penalty))
+
     def lower(self, penalty: Fraction) -> Fraction:
         """Return the lower bound of the chord."""
-        above = min((at for at in self._proven if at > penalty), default=None)
+        if penalty in self._bounds:
+            return self._bounds[penalty]
+        above = min((at for at in self._bounds if at > penalty), default=None)
         if above is None:
             return Fraction(0)
-        below = max((at for at in self._proven if at < penalty), default=Fraction(0))
-        ends = self._proven.get(below, Fraction(0)), self._proven[above]
+        below = max((at for at in self._bounds if at < penalty), default=Fraction(0))
+        ends = self._bounds.get(below, Fraction(0)), self._bounds[above]
         return ends[0] + (ends[1] - ends[0]) * (penalty - below) / (above - below)
 
     def optimum(self, penalty: Fraction, to_the_end: bool = True) -> Line:
         """Return an optimal tree at a penalty; raise :class:`Learned` or :class:`Unfinished` if the search does."""
         if penalty not in self._proven:
             self._search(penalty, self.best(penalty), self.lower(penalty), to_the_end)
-            self._proven[penalty] = self.best(penalty).cost(penalty)
+            self._proven[penalty] = self._bounds[penalty] = self.best(penalty).cost(penalty)
         return self.best(penalty)
 
     def walk(self, lowest: Fraction, negligible: Fraction) -> None:

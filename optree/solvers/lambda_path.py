@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,12 @@ from optree.solvers.engine.search import Search
 from optree.solvers.envelope import Envelope, Learned, Line, Unfinished, best_line
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
-from optree.solvers.stages import Starts
+from optree.solvers.stages import Starts, sampled_trees
 from optree.tree import Tree
+from optree.words import count
 
+NOUNS = {"split": ("split",), "leaf": ("leaf", "leaves")}
+"""The nouns of a penalty, in singular and plural."""
 _ITERATIONS, _TIMES = 6000, 2  # before a search is left unfinished: at least, and per iteration of all earlier searches
 
 
@@ -46,6 +49,8 @@ class Stretch:
     loss: int | Fraction
     paid: int  # splits or leaves
     columns: Columns | None = field(default=None, repr=False)  # of the tree's features; None: those of the problem
+    gap: int | Fraction = 0  # between the cost at ``highest`` and the lower bound there, in units of the loss
+    status: str = "optimal"  # at ``highest``; or the limit that ended the search
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,25 @@ class LambdaPath:
     unproven: tuple[Stretch, ...] = ()  # after a limit, the best known trees from there to the requested lambda
 
 
+class Read(NamedTuple):
+    """A tree that needs no search to be read, and its columns."""
+
+    tree: Tree
+    columns: Columns
+
+
 class _CodedSearch:
     """Searches of the engine over coded features, which share a memo."""
 
     name = ENGINE
 
-    def __init__(self, task: Task, switches: dict[str, bool]):
+    def __init__(self, task: Task, switches: dict[str, bool], least: Objective):
         self.task, self.problem = task, task.problem
         self._search = Search(task.problem, task.objective, switches, task.clock.check)
-        self._starts = Starts(task, 1 if self._search.data is None else len(self._search.data.bits))
         self.known = [self.line(Tree.leaf(self.problem))]
+        least = replace(task, objective=least, scale=least.scale(task.problem))
+        words = 1 if self._search.data is None else len(self._search.data.bits)
+        self._starts = Starts(least, words, lambda tree: self.known.append(self.line(tree)))
 
     @property
     def counters(self) -> dict[str, int]:
@@ -80,8 +94,10 @@ class _CodedSearch:
         paid = tree.n_splits if self.task.objective.penalty == "split" else tree.n_leaves
         return Line(tree.loss(self.problem), paid, lambda: tree)
 
-    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
-        """Search for a better tree than the incumbent, and append it to ``known``; return the status.
+    def minimise(
+        self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int
+    ) -> tuple[str | None, Fraction]:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status and a lower bound.
 
         The status is None if ``end`` more iterations are not enough.
         """
@@ -89,11 +105,11 @@ class _CodedSearch:
         trace, tree = self.task.trace, incumbent.read()
         starts.task, starts.best = replace(self.task, objective=objective, scale=scale, trace=trace), tree
         cost = starts.task.cost(tree)
-        status, _, better = self._search.minimise(scale, clock, trace, cost, iterations=end, starts=starts)
+        status, lowest, better = self._search.minimise(scale, clock, trace, cost, iterations=end, starts=starts)
         found = starts.best if better is None else better
         if found is not tree:
             self.known.append(self.line(found))
-        return status
+        return status, Fraction(lowest, scale.error)
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         """Return the tree of a line and its columns."""
@@ -126,8 +142,10 @@ class _NumbersSearch:
         loss = Fraction(cost - paid * scale.penalty, scale.error)
         self.known.append(Line(loss, self.per_leaf + paid, lambda: tree))
 
-    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
-        """Search for a better tree than the incumbent, and append it to ``known``; return the status.
+    def minimise(
+        self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int
+    ) -> tuple[str | None, Fraction]:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status and a lower bound.
 
         The status is None if ``end`` more iterations are not enough.
         """
@@ -166,7 +184,8 @@ class _NumbersSearch:
             self.name = search.name
             if search.cost < cost:
                 self._append(search.tree(), search.cost, scale)
-        return None if status == "iteration_limit" and (limit is None or end < limit) else status
+        is_left = status == "iteration_limit" and (limit is None or end < limit)
+        return None if is_left else status, Fraction(search.lower + self.per_leaf * scale.penalty, scale.error)
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         """Return the tree of a line and its columns."""
@@ -184,14 +203,14 @@ class _NoSearch:
         tree = Tree.leaf(task.problem.over(self._columns))
         self.known = [Line(tree.loss(task.problem.over(self._columns)), task.objective.penalty == "leaf", lambda: tree)]
 
-    def minimise(self, *_) -> str:
-        return self._status
+    def minimise(self, *_) -> tuple[str, Fraction]:
+        return self._status, Fraction(0)
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         return line.read(), self._columns
 
 
-def _search_of(task: Task, switches: dict[str, bool], least: Fraction):
+def _search_of(task: Task, switches: dict[str, bool], objective: Objective, least: Fraction):
     """Return the searches of the route that the solver takes at the least lambda."""
     try:
         task.clock.check()
@@ -199,7 +218,7 @@ def _search_of(task: Task, switches: dict[str, bool], least: Fraction):
         name = SPARSE_THRESHOLDS if has_values else route_of_engine(task, switches).search
         if name in (ALL_THRESHOLDS, SPARSE_THRESHOLDS):
             return _NumbersSearch(task, name, least)
-        return _CodedSearch(task, switches)
+        return _CodedSearch(task, switches, objective)
     except Stopped as stop:
         return _NoSearch(task, stop.args[0])
 
@@ -233,7 +252,7 @@ def lambda_path(
     lowest = Fraction(objective.scale(problem).penalty) if whole else objective.regularization * highest
     costed, trace = objective.measure.with_costs(problem), Trace(clock, log, 1.0, problem.target.whole_loss(problem))
     task = Task(costed, objective, scale, clock, trace, route=Route(ENGINE, ""))
-    search = _search_of(task, switches, lowest)
+    search = _search_of(task, switches, objective, lowest)
 
     def find(penalty: Fraction, incumbent: Line, lower: Fraction, to_the_end: bool) -> None:
         scale, other = scaled(penalty)
@@ -242,36 +261,47 @@ def lambda_path(
         surplus = scale.error * costed.target.surplus
         trace.begin(f"lambda = {float(penalty / highest):g}: ", as_float(1 / Fraction(scale.row)), surplus)
         end = INFINITE if to_the_end else max(_ITERATIONS, _TIMES * search.counters["iterations"])
-        status = search.minimise(scale, other, incumbent, lower, end)
+        status, bound = search.minimise(scale, other, incumbent, lower, end)
         if status is None:
             raise Unfinished
         if status != "optimal":
+            envelope.bound(penalty, bound)
             raise Stopped(status)
         if log:
-            paid, is_split = best_line(search.known, penalty).paid, objective.penalty == "split"
-            what = (
-                (" split is" if is_split else " leaf is") if paid == 1 else " splits are" if is_split else " leaves are"
-            )
-            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {paid}{what} optimal")
+            paid, nouns = best_line(search.known, penalty).paid, NOUNS[objective.penalty]
+            size = f"{count(paid, *nouns)} {'is' if paid == 1 else 'are'} optimal"
+            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {size}")
 
     envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))
     require_iterations(status, search.counters)
     seconds, reached = clock.searched(), envelope.reached
 
-    def stretches(corners: list[tuple[Fraction, Line]], end: Fraction) -> Iterator[Stretch]:
+    def measured(tree: Tree, columns: Columns) -> tuple[int | Fraction, int]:
+        """Return the loss of a tree, with the costs of the split columns, and the number of its penalties."""
+        loss = costed.target.training_loss(tree, costed.over(columns)) - costed.target.surplus
+        loss += Fraction(sum(scale.charges_of(feature.source for feature in tree.split_features)), scale.error)
+        return loss, tree.n_splits if objective.penalty == "split" else tree.n_leaves
+
+    def stretches(corners: list[tuple[Fraction, Line]], end: Fraction, proven: bool) -> Iterator[Stretch]:
         ends = [penalty for penalty, _ in corners[1:]] + [end]
         for (penalty, line), low in zip(corners, ends, strict=False):
-            tree, columns = search.read(line)
-            paid = tree.n_splits if objective.penalty == "split" else tree.n_leaves
-            loss = costed.target.training_loss(tree, costed.over(columns)) - costed.target.surplus
-            charges = scale.charges_of(feature.source for feature in tree.split_features)
-            loss += Fraction(sum(charges), scale.error)
+            tree, columns = found if isinstance(found := line.read(), Read) else search.read(line)
+            gap = 0 if proven else max(Fraction(0), line.cost(penalty) - envelope.lower(penalty))
+            loss, paid = measured(tree, columns)
             if problem is not given:
                 columns = given.columns if columns is problem.columns else given.columns.like(columns)
                 tree = tree.refit(given.over(columns))
-            yield Stretch(tree, low / highest, penalty / highest, loss, paid, columns)
+            yield Stretch(
+                tree, low / highest, penalty / highest, loss, paid, columns, gap, status if gap else "optimal"
+            )
 
-    proven = tuple(stretches(envelope.corners, reached))
-    below = envelope.known_from(reached, lowest) if reached > lowest else []
-    return LambdaPath(proven, status, search.counters, seconds, search.name, tuple(stretches(below, lowest)))
+    proven, below = tuple(stretches(envelope.corners, reached, True)), []
+    if reached > lowest:
+        (leaf, _), first = measured(*search.read(search.known[0])), search.known[0].loss
+        for tree in sampled_trees(replace(task, objective=objective, scale=objective.scale(problem))):
+            loss, paid = measured(*tree)
+            search.known.append(Line(loss - leaf + first, paid, lambda tree=tree: Read(*tree)))
+        below = envelope.known_from(reached, lowest)
+    unproven = tuple(stretches(below, lowest, False))
+    return LambdaPath(proven, status, search.counters, seconds, search.name, unproven)

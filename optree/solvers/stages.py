@@ -18,21 +18,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from optree.budget import Stopped
+from optree.columns import Columns
 from optree.measure import ACCURACY
-from optree.objective import Objective
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers import get
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.sampled_tree import sampled_tree
-from optree.solvers.starts import AHEAD, QUICK, Option, carts, dpdts, prune, without_iterations
+from optree.solvers.starts import AHEAD, QUICK, RATIO, Option, carts, dpdts, prune, without_iterations
 from optree.tree import LEAF, Tree
 
 _WORDS = (5_000_000, 40_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
@@ -41,10 +43,14 @@ _PACE = 2e-8  # seconds for a code of the rows: a stage that would exceed the li
 
 
 class Starts:
-    """The stages of a search, whose rows and columns have ``words`` words, and the incumbent ``best``."""
+    """The stages of a search, whose rows and columns have ``words`` words, and the incumbent ``best``.
 
-    def __init__(self, task: Task, words: int):
-        self.task, self.best = task, task.incumbent
+    A path along lambda is one search: its heuristic trees are grown for the least lambda, and ``keep`` is called with
+    the pruned trees of greater lambdas.
+    """
+
+    def __init__(self, task: Task, words: int, keep: Callable[[Tree], None] | None = None):
+        self.task, self.best, self._least, self._keep = task, task.incumbent, task, keep
         # Without a penalty, a CART that separates all rows is optimal, and smaller than the tree of a search.
         early = 0 if task.scale.penalty else 2
         due = [1 if stage < early else max(1, work // words) for stage, work in enumerate(_WORDS)]
@@ -57,9 +63,14 @@ class Starts:
 
     def improve(self) -> int:
         """Compute the trees of the next stage; return the cost of the best tree."""
-        task, plain, (_, trees) = self.task, _without_costs(self.task), self.stages.pop(0)
-        for tree in trees(task, *plain) if plain else ():
-            tree = _pruned(task, tree)
+        task, (_, trees) = self.task, self.stages.pop(0)
+        widest = task if self._keep is None else replace(self._least, clock=task.clock)
+        plain = _without_costs(widest)
+        for tree in trees(widest, *plain) if plain else ():
+            pruning = _Pruning(task.problem, task.objective, tree)
+            for kept in pruning.along(widest.scale) if self._keep else ():
+                self._keep(kept)
+            tree = pruning.best(task.scale)
             self.best = min(filter(None, [self.best, tree]), key=lambda tree: (task.cost(tree), tree.n_splits))
             task.trace.add(task.cost(self.best), 0)
         return int(INFINITE) if self.best is None else task.cost(self.best)
@@ -133,41 +144,87 @@ def _grown(task: Task, problem: Problem, objective: Objective, grow: Callable) -
         yield Tree.grow(problem, choose, tree)
 
 
+def sampled_trees(task: Task) -> Iterator[tuple[Tree, Columns]]:
+    """Yield the trees of :func:`optree.solvers.sampled_tree.sampled_tree` for lambdas from the objective's up to 1.
+
+    A tree comes with the columns whose features it splits. One tree is grown for classes, and pruned for each lambda.
+    """
+    if task.problem.target.kind == "values":  # a tree of squared errors is pruned on the sample
+        share = task.objective.regularization or Fraction(1, len(task.problem.y))
+        while share < 1:
+            objective = replace(task.objective, regularization=share)
+            if found := sampled_tree(replace(task, objective=objective, scale=objective.scale(task.problem))):
+                yield found
+            share *= 2
+    elif plain := _without_costs(task):
+        problem, objective = plain
+        objective = replace(objective, min_samples_leaf=task.objective.min_samples_leaf)
+        if found := sampled_tree(replace(task, problem=problem, objective=objective, scale=objective.scale(problem))):
+            tree, columns = found
+            for kept in _Pruning(task.problem.over(columns), task.objective, tree).along(task.scale):
+                yield kept, columns
+
+
+class _Pruning:
+    """The pruned trees of a tree that obey the limits on splits and on rows in a leaf."""
+
+    def __init__(self, problem: Problem, objective: Objective, tree: Tree):
+        self.problem, self.objective, self.tree = problem, objective, tree.refit(problem)
+        classes = len(problem.classes)
+        costs = 1 - np.eye(classes, dtype=np.int64) if problem.costs is None else problem.costs
+        self.leaf = (self.tree.counts @ costs).min(axis=1)
+        self.size = np.bincount(tree.apply(problem.codes)[problem.counts], minlength=tree.n_nodes)
+        for node in np.flatnonzero(tree.feature != LEAF)[::-1].tolist():
+            self.size[node] = self.size[tree.children(node)].sum()
+
+    def best(self, scale: Scale) -> Tree:
+        """Return the pruned tree of least cost."""
+        return self._kept(self._option(scale))
+
+    def along(self, least: Scale) -> Iterator[Tree]:
+        """Yield the best pruned trees of a series of penalties, from that of a scale up."""
+        penalty, splits = Fraction(max(1, least.penalty), least.error), None
+        while splits != 0:
+            option = self._option(Scale(penalty.denominator, penalty.numerator, penalty.denominator))
+            if option.splits != splits:
+                splits = option.splits
+                yield self._kept(option)
+            penalty *= RATIO
+
+    def _option(self, scale: Scale) -> Option:
+        """Return the pruned tree of least cost."""
+        tree, objective = self.tree, self.objective
+        options: list[list[Option]] = [[Option(0, int(loss) * scale.error, None)] for loss in self.leaf]
+        for node in np.flatnonzero(tree.feature != LEAF)[::-1].tolist():
+            below = tree.children(node)
+            sizes = self.size[below.start : below.stop]
+            if sizes[sizes > 0].min(initial=self.size[node]) < objective.min_samples_leaf:
+                continue
+            paid = np.count_nonzero(sizes) - 1 if objective.penalty == "leaf" else 1
+            make = partial(_keep, node)
+            children = [options[child] for child in below]
+            options[node] = prune(options[node][0].cost, children, paid * scale.penalty, objective.max_splits, make)
+        return options[0][-1]
+
+    def _kept(self, option: Option) -> Tree:
+        """Return the tree of an option."""
+        feature, kept = np.full_like(self.tree.feature, LEAF), [option.tree] if option.tree else []
+        for split in kept:
+            feature[split.node] = self.tree.feature[split.node]
+            kept += filter(None, split.children)
+        return self.tree.with_splits(feature)
+
+
 class _Kept(NamedTuple):
     """A split of a pruned tree."""
 
-    feature: int
+    node: int
     children: tuple[_Kept | None, ...]  # None for a leaf
 
 
-def _pruned(task: Task, tree: Tree) -> Tree:
-    """Return the pruned tree of least cost that obeys the limits on splits and on rows in a leaf."""
-    problem, objective, scale = task.problem, task.objective, task.scale
-    tree = tree.refit(problem)
-    costs = 1 - np.eye(len(problem.classes), dtype=np.int64) if problem.costs is None else problem.costs
-    leaf = (tree.counts @ costs).min(axis=1)
-    size = np.bincount(tree.apply(problem.codes)[problem.counts], minlength=tree.n_nodes)
-    options: list[list[Option]] = [[Option(0, int(loss) * scale.error, None)] for loss in leaf]
-    for node in np.flatnonzero(tree.feature != LEAF)[::-1].tolist():
-        below = tree.children(node)
-        sizes = size[below.start : below.stop]
-        size[node] = sizes.sum()
-        if sizes[sizes > 0].min(initial=size[node]) < objective.min_samples_leaf:
-            continue
-        paid = np.count_nonzero(sizes) - 1 if objective.penalty == "leaf" else 1
-        make = partial(_make, int(tree.feature[node]))
-        children = [options[child] for child in below]
-        options[node] = prune(options[node][0].cost, children, paid * scale.penalty, objective.max_splits, make)
-
-    def choose(rows: np.ndarray, split: _Kept | None) -> tuple[int, list]:
-        return (LEAF, []) if split is None else (split.feature, split.children)
-
-    return Tree.grow(problem, choose, options[0][-1].tree)
-
-
-def _make(feature: int, *children: _Kept | None) -> _Kept:
+def _keep(node: int, *children: _Kept | None) -> _Kept:
     """Return a split."""
-    return _Kept(feature, children)
+    return _Kept(node, children)
 
 
 _STAGES = (_small, _middle, _large)

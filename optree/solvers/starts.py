@@ -58,7 +58,8 @@ WIDE = {
 """The same of DPDTs that take longer."""
 GREEDY = {"CART": ("gini", ())}
 """The DPDT whose states have the split of CART alone: a pruned CART, also for a target of values."""
-_RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
+RATIO = Fraction(3, 2)
+"""The ratio of two penalties for which a tree is pruned, one after another."""
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
@@ -188,7 +189,7 @@ def heuristic_lines(
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)
-            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits, rows.charge), penalty * _RATIO
+            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits, rows.charge), penalty * RATIO
             paid = penalties(best.tree, per_leaf)
             found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
         for paid, (errors, tree) in found.items():
@@ -213,7 +214,7 @@ def _lines_of_values(
         while penalty < most and not clock.limit(0):
             tree, cost = Reader(rows, Scale(1, penalty, 1)).best(path, objective.max_splits)
             paid = penalties(tree, False)
-            found[paid], penalty = (cost - paid * penalty, tree), ceil(penalty * _RATIO)
+            found[paid], penalty = (cost - paid * penalty, tree), ceil(penalty * RATIO)
         for paid, (loss, tree) in found.items():
             yield loss, paid, lambda tree=tree: tree
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from support.modes import seeds
 from support.objectives import REGULARIZATIONS, depths, regularizations
 from support.oracle import check
-from support.problems import make, problems, random_problem
+from support.problems import harder_problem, make, problems, random_problem
 
 from optree import solvers
 from optree.objective import Objective
@@ -33,6 +33,24 @@ def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regul
 def test_a_fixed_sweep_of_problems(name):
     for seed in seeds(2500, 300):
         check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
+
+
+LIMITED = [name for name in EXACT if "min_samples_leaf" in solvers.get(name).constraints]
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_with_a_minimum_of_rows_in_a_leaf(name):
+    found = 0
+    for seed in seeds(400, 60):
+        random = np.random.RandomState(seed)
+        problem = harder_problem(seed) if seed % 2 else random_problem(seed)
+        if seed % 3 == 0:  # rows of no weight do not count, heavy rows count once
+            weights = random.randint(0, 4, len(problem.y)) + (np.arange(len(problem.y)) == 0)
+            problem = make(problem.codes, problem.y, problem.n_parts, len(problem.classes), weights)
+        least, depth = [2, 3, 5, 0.1][seed % 4], [None, None, 1, 2, 3][seed % 5]
+        objective = Objective.of(REGULARIZATIONS[seed % 11], max_depth=depth, min_samples_leaf=least)
+        found += check(name, problem, objective.of_rows(problem)).tree.n_splits > 0
+    assert found > 10
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -136,6 +136,11 @@ def test_estimators_along_lambda():
         assert model.cost_ == alone.cost_
         assert model.objective_ == alone.objective_
     with pytest.warns(ConvergenceWarning, match="lambda_path: the search was ended by its iteration_limit at lambda"):
-        MurTreeClassifier(4, iteration_limit=3).lambda_path(X, Y)
+        stopped = MurTreeClassifier(4, iteration_limit=3).lambda_path(X, Y)
+    assert {model.status_ for _, model in stopped} == {"optimal", "iteration_limit"}
+    for _, model in stopped:
+        alone = MurTreeClassifier(4, regularization=model.regularization).fit(X, Y)
+        assert model.lower_bound_ <= alone.cost_ <= model.cost_
+        assert (model.status_ == "optimal") == (model.gap_ == 0)
     with pytest.warns(ConvergenceWarning, match="limit_grid: the search was ended by its iteration_limit with "):
         MurTreeClassifier(4, iteration_limit=3).limit_grid(X, Y)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
+from support.mixed_table import long
 from support.modes import compiled_only, seeds
 from support.objectives import random_objective
 from support.problems import harder_problem, make, with_costs
@@ -145,12 +146,54 @@ def test_stopped_anywhere_the_path_over_all_thresholds_is_proven_or_said_to_be_k
         ]
         for known in path.unproven:
             best = next(s for s in whole.stretches if s.lowest <= known.highest <= s.highest)
-            assert cost(problem, known, known.highest) >= cost(problem, best, known.highest)
+            own, least = (cost(problem, one, known.highest) for one in (known, best))
+            assert own - Fraction(known.gap) / problem.unit <= least <= own
             assert known.loss == known.tree.loss(problem.over(known.columns))
         at_lowest.append(cost(problem, parts[-1], Fraction("0.004")))
     assert at_lowest == sorted(at_lowest, reverse=True)
-    assert at_lowest[0] > at_lowest[-1]
+    assert at_lowest[0] >= at_lowest[-1]
     assert (path.status, path.unproven) == ("optimal", ())
+
+
+@pytest.mark.slow
+def test_stopped_anywhere_the_gaps_of_a_path_hold_the_optimum_and_trees_obey_the_limits():
+    found = 0
+    for seed in seeds(150, 4):
+        problem = harder_problem(seed)
+        problem = with_costs(problem, seed) if seed % 4 == 0 else problem
+        objective = random_objective(seed, len(problem.y), (1, 1, 3))
+        for iterations in (1, 3, 9, 40):
+            path = lambda_path(problem, objective, Budget(iterations=iterations))
+            parts = [*path.stretches, *path.unproven]
+            assert (parts[0].highest, parts[-1].lowest) == (1, objective.regularization)
+            for one, other in pairwise(parts):
+                assert one.lowest == other.highest
+                assert one.paid <= other.paid
+            for part in parts:
+                assert not objective.broken(part.tree, problem.over(part.columns))
+                assert part.loss == part.tree.loss(problem.over(part.columns))
+                own, least = cost(problem, part, part.highest), best(problem, objective, part.highest)
+                assert own - Fraction(part.gap) / problem.unit <= least <= own
+                assert part.gap or least == own
+                assert part.status == (path.status if part.gap else "optimal")
+                found += part.gap > 0
+    assert found > 50
+
+
+@compiled_only
+def test_a_starved_path_still_has_trees_of_several_sizes():
+    X, y = long(n=6000)
+    for max_thresholds in (None, 10):
+        model = OptimalTreeClassifier("0.002", max_thresholds=max_thresholds)
+        problem, _ = model._problem(X, y, None)
+        starved = lambda_path(problem, model._objective(), Budget(iterations=3))
+        sizes = [known.paid for known in starved.unproven]
+        assert len(sizes) >= 4
+        assert sizes[-1] >= 5
+        assert all(known.status == "iteration_limit" for known in starved.unproven[1:])
+        over = lambda_path(problem, model._objective(), Budget(seconds=0))
+        assert (over.stretches, over.status) == ((), "time_limit")
+        assert [known.paid for known in over.unproven][-1] >= 5
 
 
 @compiled_only

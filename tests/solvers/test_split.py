@@ -12,7 +12,8 @@ import pytest
 from support.lickety_naive import OneByOne
 from support.lookahead_problems import binary, intervals, lickety_problem, search_for, solve
 from support.modes import COMPILED, seeds
-from support.problems import make, noise
+from support.objectives import REGULARIZATIONS
+from support.problems import make, noise, random_problem
 
 from optree import solvers
 from optree.errors import OptreeError
@@ -53,6 +54,32 @@ def best_cost(problem, objective, ways, repeat=True):
         return best
 
     return value(tuple(range(len(problem.y))), objective.max_depth, frozenset(), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["split", "licketysplit"])
+def test_a_minimum_of_rows_in_a_leaf_is_obeyed_and_exact_with_full_lookahead(name):
+    """Rows of no weight do not count, and heavy rows count once."""
+    solver, found = solvers.get(name), 0
+    options = [{}, {"two_levels": "frontier"}, {"criterion": "gini", "collapse": True}, {"cuts": "near_optimal"}]
+    for seed in seeds(200, 10):
+        random, depth = np.random.RandomState(seed), 1 + seed % 4
+        problem = random_problem(seed)
+        weights = random.randint(0, 4, len(problem.y)) + (np.arange(len(problem.y)) == 0) if seed % 3 == 0 else None
+        binary = [2] * len(problem.features)
+        problem = make(problem.codes.clip(max=1), problem.y, binary, len(problem.classes), weights)
+        penalty = ("leaf", "split")[seed // 2 % 2]
+        objective = Objective.of(REGULARIZATIONS[seed % 11], penalty, max_depth=depth, min_samples_leaf=2 + seed % 5)
+        best = solvers.get("exhaustive").solve(problem, objective).cost
+        for levels in {1, 2, depth}:
+            for own in [*options, *[{"polish": True}] * (name == "split")]:
+                result = solver.solve(problem, objective, lookahead=levels, **own)
+                assert not objective.broken(result.tree, problem)
+                assert result.cost >= best
+                if result.status == "optimal" or (name == "split" and levels == depth and "cuts" not in own):
+                    assert result.cost == best
+                found += result.tree.n_splits > 0
+    assert found
 
 
 @pytest.mark.slow

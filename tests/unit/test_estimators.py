@@ -352,6 +352,45 @@ def test_constraints_and_a_warm_start():
     assert small.set_params(max_splits=1).fit(X, y).tree_.n_splits == 1
 
 
+@pytest.mark.parametrize("least", [13, 0.22])
+@pytest.mark.parametrize(
+    "model",
+    [BranchesClassifier("0.001"), MurTreeClassifier(3), SPLITClassifier("0.001"), LicketySPLITClassifier("0.001")],
+)
+def test_a_minimum_of_rows_in_a_leaf_has_one_name(model, least):
+    X, y = noisy(5)
+    free, limited = clone(model).fit(X, y), clone(model).set_params(min_samples_leaf=least).fit(X, y)
+    sizes = [np.unique(fitted.apply(X), return_counts=True)[1].min() for fitted in (free, limited)]
+    fewest = least if least >= 1 else np.ceil(least * len(y))
+    assert sizes[0] < fewest <= sizes[1]
+    assert limited.tree_.n_splits > 0
+    assert limited.status_ == free.status_
+    with refused("min_samples_leaf: 0 is not accepted; give a whole number >= 1, or a share of the rows"):
+        clone(model).set_params(min_samples_leaf=0).fit(X, y)
+
+
+def test_a_minimum_of_rows_in_a_leaf_beside_other_searches():
+    X, y = noisy(5)
+    with refused("min_samples_leaf: 5 is not accepted with max_ways = 3", "or take OptimalTreeClassifier or Branches"):
+        SPLITClassifier(max_ways=3, min_samples_leaf=5).fit(X, y)
+    for method in ("limit_grid", "error_front", "best_f1"):
+        with refused(f"min_samples_leaf: 5 is not accepted by {method}; give 1"):
+            getattr(MurTreeClassifier(2, min_samples_leaf=5), method)(X, y)
+    path = MurTreeClassifier(3, regularization="0.01", min_samples_leaf=9).lambda_path(X, y)
+    assert len(path) > 2
+    for _, model in path:
+        alone = MurTreeClassifier(3, regularization=model.regularization, min_samples_leaf=9).fit(X, y)
+        assert (alone.cost_, alone.solver_) == (model.cost_, "optree")
+    numbers = np.arange(len(y)) % 7 + 3.0 * (y == y[0])
+    for regularization in ("0.01", "0.1"):
+        options = {"max_depth": 2, "min_samples_leaf": 15, "regularization": regularization}
+        model = MurTreeRegressor(**options).fit(X, numbers)
+        own = OptimalTreeRegressor(**options, max_thresholds=10).fit(X, numbers)
+        assert model.cost_ >= own.cost_  # which splits a column into all its categories, too
+        assert np.unique(model.apply(X), return_counts=True)[1].min() >= 15
+        assert (model.status_, model.solver_) == ("optimal", "sparsethresholds")
+
+
 def test_one_category_against_the_rest():
     X, y = noisy(5)
     every = OptimalTreeClassifier("0.02", one_vs_rest=True).fit(X, y)
@@ -373,8 +412,16 @@ def test_the_path_along_lambda_is_a_list_of_classifiers():
         assert again.objective_ == model.objective_
         assert 0 < highest <= 1
         assert model.predict(X).shape == y.shape
-    with pytest.warns(UserWarning, match="lambda_path: the search was ended by its iteration_limit at lambda ="):
-        assert len(OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)) < len(path)
+    said = "lambda_path: the search was ended by its iteration_limit at lambda ="
+    with pytest.warns(UserWarning, match=said) as told:
+        stopped = OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)
+    assert len(told) == 1
+    assert {model.status_ for _, model in stopped} == {"optimal", "iteration_limit"}
+    for at, model in stopped:
+        assert (model.status_ == "optimal") == (model.gap_ == 0)
+        optimum = OptimalTreeClassifier(model.regularization).fit(X, y)
+        assert model.lower_bound_ <= optimum.cost_ <= model.cost_
+        assert at == optimum.regularization_
 
 
 def test_the_package_offers_its_estimators_lazily():

@@ -266,9 +266,14 @@ def test_a_time_limit_is_for_the_whole_fit():
     assert time.perf_counter() - started - model.compile_seconds_ < 10
     assert model.status_ == "time_limit"
     assert model.score(X, y) > 0.9
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning) as told:
         model = OptimalTreeClassifierCV(time_limit=0).fit(X, y)
-    assert (len(model.path_), model.proven_lowest_, model.tree_.n_splits) == (1, 1, 0)
+    assert len(told) == 1
+    assert "proven down to lambda = 1 only" in str(told[0].message)
+    assert (model.proven_lowest_, model.tree_.n_splits) == (1, 0)
+    assert not any(step.proven for step in model.path_)
+    assert model.path_[-1].splits > 3 > model.path_[0].splits == 0
+    assert 0 < model.path_[-1].gap <= 1
 
 
 @compiled_only

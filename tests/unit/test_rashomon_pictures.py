@@ -80,7 +80,7 @@ def test_the_agreement_of_rows_is_that_of_the_votes(small):
     x, y = ax.lines[0].get_data()
     for share in (0.5, 0.8, 0.99, 1):
         assert y[np.searchsorted(x, share, side="right") - 1] == pytest.approx((most <= share).mean())
-    assert f"all agree on {(most == 1).sum()} of {len(most)} rows" in ax.get_title(loc="left")
+    assert f"trees, in agreement on {(most == 1).sum()} of {len(most)} rows" in ax.get_title(loc="left")
 
 
 @pytest.mark.parametrize(

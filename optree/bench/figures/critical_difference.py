@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Style
-from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import by_dataset, wilcoxon
 from optree.bench.tables.statistics import scored
+from optree.words import count
 
 LEVEL = 0.05
 # Ranked column -> its title, and whether greater is better.

@@ -13,6 +13,7 @@ from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Style
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, by_algorithm, pairs
+from optree.words import count
 
 MIN_SECONDS = 1e-4  # The resolution of a clock around a search in Python.
 
@@ -125,7 +126,7 @@ def profile(runs: pd.DataFrame) -> Figure:
             y = np.array([*range(len(own) + 1), len(own)]) / len(wide)
             stairs.append((looks[name], [1, *own, end], y, True))
         _staircases(ax, stairs, clip_on=False)
-        panels.title(ax, key, f", {len(wide)} problems")
+        panels.title(ax, key, f", {count(len(wide), 'problem')}")
         ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
 
     keys = [(encoding,) for encoding in ratios]

@@ -13,10 +13,11 @@ import pandas as pd
 
 from optree.bench.runs.folds import FULL, fold_name
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM
-from optree.bench.tables.formats import Table, count, html_page
+from optree.bench.tables.formats import Table, html_page
 from optree.drawing import svg
 from optree.objective import CONSTRAINTS
 from optree.tree import Tree
+from optree.words import count, size_text
 
 MAX_PICTURES = 1000  # Of a page; about four megabytes.
 MAX_SPLITS = 20  # A larger tree without a proof is drawn only if no smaller one exists.
@@ -100,16 +101,11 @@ def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
 def _card(number: int, runs: pd.DataFrame) -> str:
     """Return the card of a tree: its size, the problems that it solves, the algorithms that prove it, its picture."""
     one = runs.iloc[0]
-    size = _size(one["splits"], one["leaves"], one["depth"])
+    size = size_text(one["splits"], one["leaves"], one["depth"])
     rows = f"{one['errors_train']:,} of {one['rows_train']:,} rows wrong"
     rows += "" if runs["status"].eq(CERTIFIED).any() else "; not proven"
     lines = [_problem_line(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
     return _article(number, f"{size}; {rows}", lines, Tree.from_dict(one["tree"]))
-
-
-def _size(splits: int, leaves: int, depth: int) -> str:
-    """Return the size of a tree as text."""
-    return f"{count(splits, 'split')}, {count(leaves, 'leaf', 'leaves')}, depth {depth}"
 
 
 def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
@@ -127,7 +123,7 @@ def _model_cards(models: pd.DataFrame, dataset: str, last: int) -> list[str]:
     cards = []
     for number, (_, same) in enumerate(proven.groupby(_texts(proven), sort=False), last + 1):
         tree = Tree.from_dict(same["tree"].iloc[0])
-        size = _size(tree.n_splits, tree.n_leaves, tree.depth)
+        size = size_text(tree.n_splits, tree.n_leaves, tree.depth)
         lines = []
         for _, run in same.iterrows():
             split = f", {name}" if (name := fold_name(run["split"])) else ""

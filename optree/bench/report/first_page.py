@@ -14,10 +14,10 @@ from optree.bench.papers.verdicts import FAIL, KNOWN
 from optree.bench.runs.store import path_of
 from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, by_algorithm, reasons, times, with_interval
-from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.proofs import checked_proofs
 from optree.bench.tables.summary import STATUS, encodings, measured_on, number, provenance
+from optree.words import count
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
 
@@ -92,7 +92,8 @@ def _asked(runs: pd.DataFrame) -> list[str]:
     """Return the question: objective, lambdas, algorithms, datasets, and encodings with their parameters."""
     lambdas = runs.drop_duplicates("lambda").sort_values("lambda")["regularization"]
     return [
-        f"Trees that minimise errors + lambda * splits (or leaves), {len(runs):,} runs; lambda: {_several(lambdas)}.",
+        f"Trees that minimise errors + lambda * splits (or leaves), {count(len(runs), 'run')}; "
+        f"lambda: {_several(lambdas)}.",
         f"Algorithms: {_several(runs['algorithm'])}.",
         f"Datasets: {_several(runs['dataset'])}. Encodings: {_several(runs['encoding'])}.",
         *map(_escape, encodings(runs)),

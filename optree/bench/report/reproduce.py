@@ -18,6 +18,7 @@ from optree.bench.runs.levels import at_level
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 from optree.datasets import read_table
+from optree.words import count
 
 _HOME = Path(__file__).resolve().parents[3]
 _HEAD = """# Reproducing the papers
@@ -70,7 +71,7 @@ def _line(home: Path, name: str, study: Study, level: Level) -> str:
     values = f" level={study.level}" * bool(study.level) + " data_mirror=DIR" * ("mirror" in level.needs)
     command = f"snakemake --cores 2 --configfile config/{study.config}{' --config' if values else ''}{values}"
     models = len(runs) - len(searches)
-    work = f"{len(runs):,} runs" + (f", {models:,} of models" if models else "")
+    work = count(len(runs), "run") + (f", {models:,} of models" if models else "")
     required = config.get("required_claims") or "none"
     required = required if isinstance(required, str) else ", ".join(required)
     cells = (name, f"`{command}`", level.needs, work, level.time, _hours(seconds), f"{memory:,} MB", required)

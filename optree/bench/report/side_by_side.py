@@ -19,9 +19,10 @@ from pathlib import Path
 import pandas as pd
 
 from optree.bench.tables.comparison import ratio_of_seconds, with_interval
-from optree.bench.tables.formats import Table, as_text, count, write
+from optree.bench.tables.formats import Table, as_text, write
 from optree.bench.tables.frame import load
 from optree.errors import OptreeError
+from optree.words import count
 
 # Prefixes of keys that depend on the clock or on the machine.
 CLOCKS = ("seconds", "peak_rss_mib", "model.memory", "trace", "environment", "run.limits", "cell", "digest")

@@ -25,6 +25,7 @@ from optree.bench.runs.solve import hard_limit_mib
 from optree.bench.runs.store import Cell, digest_of, job_name
 from optree.datasets import Dataset
 from optree.files import write_whole
+from optree.words import count
 
 JOB_SECONDS = 600.0
 MAX_RUNS = 50  # of a job: a job that is lost and repeated loses at most the run that it was at
@@ -84,7 +85,7 @@ class Job:
     @property
     def about(self) -> str:
         """Return the job in words."""
-        return f"{len(self.cells)} runs on {self.dataset}/{self.encoding or 'table'}"
+        return f"{count(len(self.cells), 'run')} on {self.dataset}/{self.encoding or 'table'}"
 
     def peers(self, known: Iterable[str]) -> list[str]:
         """Return the names of the known peers that the job needs, sorted."""

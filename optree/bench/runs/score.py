@@ -21,6 +21,7 @@ from optree.problem import Problem
 from optree.result import TracePoint
 from optree.solvers.base import Declaration
 from optree.tree import Tree
+from optree.words import count
 
 REPEAT_SECONDS = 10.0  # of search, after which no search is repeated
 
@@ -180,7 +181,7 @@ def summary_line(record: dict) -> str:
     gap = f" gap {record['gap']:.4f}" if record["gap"] else ""
     iterations = record["counters"]["iterations"]
     return (
-        f"{head}{gap}, objective {record['objective']:.5f}, {record['size']['splits']} splits, "
+        f"{head}{gap}, objective {record['objective']:.5f}, {count(record['size']['splits'], 'split')}, "
         f"{'?' if iterations is None else iterations} iterations, "
         f"{seconds['search']:.3f} s (+ {seconds['warm_up']:.1f} s warm-up)"
     )

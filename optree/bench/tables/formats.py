@@ -38,11 +38,6 @@ def as_text(data: pd.DataFrame, forms: Mapping[str, str | Callable]) -> pd.DataF
     return shown.astype(str)
 
 
-def count(number: int, one: str, several: str = "") -> str:
-    """Return a number and its noun: ``1 leaf``, ``2 leaves``."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
 _NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")
 
 

@@ -18,6 +18,7 @@ from optree.drawing.layout import Box, boxes
 from optree.drawing.rows import feature_tests
 from optree.encoding.cells import number_text
 from optree.encoding.fitted_columns import Column
+from optree.words import size_text
 
 _HERE = Path(__file__).parent
 _FRAME_HEIGHT = 600  # pixels, until the page knows better
@@ -58,7 +59,7 @@ def framed(estimator) -> str:
 def _summary(estimator) -> str:
     """Return the size of the tree and the state of its proof in words."""
     tree = estimator.tree_
-    parts = [f"{tree.n_splits} splits, {tree.n_leaves} leaves, depth {tree.depth}"]
+    parts = [size_text(tree.n_splits, tree.n_leaves, tree.depth)]
     if (status := getattr(estimator, "status_", None)) is not None:
         parts.append(f"status {status}")
     if (objective := getattr(estimator, "objective_", None)) is not None:

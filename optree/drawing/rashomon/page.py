@@ -17,6 +17,7 @@ from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.drawing.views import short_condition
 from optree.errors import OptreeError
 from optree.files import write_whole
+from optree.words import count
 
 _HERE = Path(__file__).parent
 
@@ -45,9 +46,10 @@ def _summary(r) -> str:
     """Return the problem and the bound in words."""
     total = r.search_.problem.total_weight * r._unit
     best, bound = (1 - float(cost / total) for cost in (min(r.histogram_), r.certified_bound_))
-    depth = "" if r.max_depth is None else f", at most {r.max_depth} splits on a path"
+    depth = "" if r.max_depth is None else f", at most {count(r.max_depth, 'split')} on a path"
     return (
-        f"All trees of objective {bound:.5f} or more; the optimum is {best:.5f}. {float(total):,.15g} rows; "
+        f"All trees of objective {bound:.5f} or more; the optimum is {best:.5f}. "
+        f"{count(float(total), 'row', form=',.15g')}; "
         f"lambda = {r.regularization} for each {r.penalty}{depth}. The objective is 1 - cost / rows."
     )
 

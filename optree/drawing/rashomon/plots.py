@@ -13,6 +13,7 @@ from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.errors import OptreeError
 from optree.extras import imported
 from optree.tree import Tree
+from optree.words import count, noun
 
 _BARS = 120  # a bar for each cost, or for each of that many intervals of cost
 _LISTED = 1000  # trees of a set that are all drawn; of a larger set, a sample
@@ -24,6 +25,11 @@ def short(number: int) -> str:
         return f"{number:,}"
     rounded = round(number, 1 - int(log10(number)))
     return f"{str(rounded)[0]}.{str(rounded)[1]}e{len(str(rounded)) - 1}"
+
+
+def _trees(r) -> str:
+    """Return the number of trees of a set."""
+    return f"{short(r.count_)} {noun(r.count_, 'tree')}"
 
 
 def _percent(share: float) -> str:
@@ -49,7 +55,7 @@ def histogram(r, ax=None):
     low = -0.15 * max(1.0, heights.max() / 4)  # a single tree has a visible bar
     ax.bar(objective - bars, heights - low, 0.9 * step, bottom=low, color=PALETTE[0])
     ax.set(xlabel="objective (smaller to the right)", ylabel="trees", ylim=(low, None))
-    ax.set_title(f"{short(r.count_)} trees", loc="left", fontsize=10)
+    ax.set_title(_trees(r), loc="left", fontsize=10)
     ticks = range(0, ceil(heights.max()) + 1, max(1, ceil(heights.max() / 6)))
     ax.set_yticks(ticks, [f"$10^{{{tick}}}$" if tick > 1 else str(10**tick) for tick in ticks])
     ax.xaxis.set_inverted(True)
@@ -69,9 +75,9 @@ def reliance(tree: Tree, rows: np.ndarray, times: np.ndarray, columns: Sequence[
         own = [feature for feature in tree.used_features if columns[feature] == column]
         values, number = np.unique(codes[:, own], axis=0, return_inverse=True)
         changed, switched = codes.copy(), 0
-        for value, count in zip(values, np.bincount(number.ravel(), times).tolist(), strict=True):
+        for value, rows_of_value in zip(values, np.bincount(number.ravel(), times).tolist(), strict=True):
             changed[:, own] = value
-            switched += int(count) * int(times[tree.predict(changed) != labels].sum())
+            switched += int(rows_of_value) * int(times[tree.predict(changed) != labels].sum())
         found[column] = (switched - n * errors) / n**2
     return found
 
@@ -109,7 +115,7 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
     ax.set_yticks(range(len(shown)), [names[column] for column in shown])
     ax.set(xlabel="model reliance: rise of the share of misclassified rows", ylim=(-0.7, len(shown) - 0.4))
     ax.locator_params(axis="x", nbins=6)
-    trees = f"all {short(r.count_)} trees" if listed else f"a sample of {len(models):,} of {short(r.count_)} trees"
+    trees = f"all {_trees(r)}" if listed else f"a sample of {len(models):,} of {_trees(r)}"
     ax.set_title(f"points: {trees}; triangles: means", loc="left", fontsize=10)
     right = ax.secondary_yaxis("right")
     right.set_yticks(range(len(shown)), [_percent(usage[column]) for column in shown])
@@ -136,7 +142,7 @@ def agreement(r, X, ax=None):
     ax.set(xlim=(first, 1.005), ylim=(0, 1.02), ylabel="share of rows")
     ax.set_xlabel("agreement: share of trees that predict the class with the most votes, at most")
     ax.set_title(
-        f"{short(r.count_)} trees; they all agree on {sure:,} of {n:,} rows ({100 * sure / n:.3g} %)",
+        f"{_trees(r)}, in agreement on {sure:,} of {count(n, 'row')} ({100 * sure / n:.3g} %)",
         loc="left",
         fontsize=10,
     )

@@ -16,8 +16,8 @@ from optree.solvers.kernels.row_set_table import LOW
 
 
 @kernel
-def count_rows(store, data, branch):
-    """Count the classes of the rows of a branch into ``store.counts``, for each clause.
+def count_rows(store, data, branch, min_rows):
+    """Count the classes of the rows of a branch into ``store.counts``, for each clause, and the rows if a leaf has to.
 
     The counts of a feature's usual clause are the total minus the other clauses. One-hot rows then take a third of the
     time.
@@ -40,6 +40,11 @@ def count_rows(store, data, branch):
             total[data.label[row]] += weight
             for at in range(data.first_cell[row], data.first_cell[row + 1]):
                 flat[data.cell[at]] += weight
+            if min_rows > 1:
+                to_size = len(total) - 1 - data.label[row]
+                total[-1] += data.size[row]
+                for at in range(data.first_cell[row], data.first_cell[row + 1]):
+                    flat[data.cell[at] + to_size] += data.size[row]
     for f in range(len(data.usual)):
         rest = counts[data.usual[f]]
         for k in range(len(total)):
@@ -50,16 +55,18 @@ def count_rows(store, data, branch):
 
 
 @kernel
-def bound_splits(store, data, branch, error, penalty):
+def bound_splits(store, data, branch, error, penalty, min_rows):
     """Compute the leaf cost of every child of a branch, and the ceiling and floor of every split.
 
     A split that leaves all rows in one child gains nothing. Its floor is the branch's own cost, so the split is pruned.
+    So is a split with a child of rows, but fewer than ``min_rows``: every leaf below has fewer, too. Proposition 4.2
+    needs no minimum: a tree with a split costs at least the penalty.
     """
     counts, costs, offset = store.counts, store.leaf, data.offset
     mass, own = store.branch[branch]["mass"], store.branch[branch]["upper"]
-    class_count = counts.shape[1]
+    class_count = counts.shape[1] - 1
     for f in range(len(data.usual)):
-        ceiling, floor, largest = penalty, penalty, 0
+        ceiling, floor, largest, is_small = penalty, penalty, 0, False
         for clause in range(offset[f], offset[f + 1]):
             weight = most = counts[clause, 0]
             for k in range(1, class_count):
@@ -67,13 +74,14 @@ def bound_splits(store, data, branch, error, penalty):
                 weight += count
                 most = max(most, count)
             largest = max(largest, weight)
+            is_small |= 0 < counts[clause, class_count] < min_rows
             leaf = (weight - most) * error
             costs[clause] = leaf
             ceiling += leaf
             floor += min(leaf, penalty)
-        whole = largest * error == mass
-        store.ceiling[f] = own if whole else ceiling
-        store.floor[f] = own if whole else floor
+        is_pruned = is_small or largest * error == mass
+        store.ceiling[f] = own if is_pruned else ceiling
+        store.floor[f] = own if is_pruned else floor
 
 
 @kernel
@@ -119,7 +127,7 @@ def add_splits(store, data, branch, error, penalty):
                 continue
             at, place = find(branches, store.clauses, store.slots, branch, clause, data.salt[clause])
             if at < 0:
-                mass = store.counts[clause].sum() * error
+                mass = store.counts[clause, :-1].sum() * error
                 at = add_branch(store, data, branch, clause, place, mass, penalty, leaf)
             child = branches[at]
             bound += child["lower"]
@@ -154,10 +162,10 @@ def least_bound(bound, first, count, upper):
 
 
 @kernel
-def expand(store, data, branch, error, penalty, max_depth):
+def expand(store, data, branch, error, penalty, max_depth, min_rows):
     """Expand a branch (EXPAND): count its rows once, and split it on every feature that could beat the incumbent."""
-    count_rows(store, data, branch)
-    bound_splits(store, data, branch, error, penalty)
+    count_rows(store, data, branch, min_rows)
+    bound_splits(store, data, branch, error, penalty, min_rows)
     node = store.branch[branch]
     for f in range(len(data.usual)):
         if store.ceiling[f] < node["upper"]:
@@ -223,7 +231,7 @@ def select(store):
 
 
 @kernel
-def search(store, data, room, error, penalty, max_depth, iterations):
+def search(store, data, room, error, penalty, max_depth, min_rows, iterations):
     """Run up to ``iterations`` passes of the main loop; return COMPLETE, PAUSED or NO_ROOM.
 
     room : int64[4], the rows of each table that may be used before an expansion, in the order of ``store.used``.
@@ -238,7 +246,7 @@ def search(store, data, room, error, penalty, max_depth, iterations):
         length = select(store)
         branch = store.path[length]
         if store.branch[branch]["lower"] < store.branch[branch]["upper"]:
-            expand(store, data, branch, error, penalty, max_depth)
+            expand(store, data, branch, error, penalty, max_depth, min_rows)
         backpropagate(store, length)
         store.used[ITERATIONS] += 1
     return COMPLETE if root["lower"] == root["upper"] else PAUSED

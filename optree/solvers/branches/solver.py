@@ -14,7 +14,7 @@ never too high, so the root is complete when its lower bound meets the cost of t
 Differences from the authors' program: integers and arrays in place of floats and objects; the rows of a branch are
 counted once, at its expansion; each branch carries the cost of its incumbent, which makes the search anytime and
 completes a branch as soon as both bounds meet; splits that cannot beat a leaf are not stored. None of them adds a
-bound.
+bound. A split with a child of fewer rows than ``min_samples_leaf`` is no candidate, unless the child has no rows.
 
 Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.papers.branches.work_bounds``). One
 expansion takes O(rows of the branch * q) for the counts and O(number of clauses * depth) for the memo.
@@ -49,6 +49,7 @@ def _data(problem: Problem, check: Callable[[], None]) -> Data:
     class_count = len(problem.classes)
     offset = np.concatenate([[0], np.cumsum(problem.n_parts)]).astype(np.int32)
     group, label = np.nonzero(groups.weights)
+    is_first = np.append(True, group[1:] != group[:-1])  # the first class of a group counts for all of its rows
     rows = np.empty((offset[-1], -(-len(group) // 64)), np.uint64)
     usual = np.empty(len(problem.features), np.int32)
     for j, (first, stop) in enumerate(pairwise(offset)):
@@ -61,13 +62,14 @@ def _data(problem: Problem, check: Callable[[], None]) -> Data:
         some = slice(start, start + _BLOCK)
         clause = groups.codes[group[some]] + offset[:-1]
         counted = clause != usual
-        cells.append((clause * class_count + label[some, None])[counted].astype(np.int32))
+        cells.append((clause * (class_count + 1) + label[some, None])[counted].astype(np.int32))
         counts.append(counted.sum(axis=1))
     return Data(
         cell=np.concatenate(cells),
         first_cell=np.concatenate(counts).cumsum(),
         label=label.astype(np.int32),
         weight=groups.weights[group, label],
+        size=np.where(is_first, groups.rows[group], 0),
         offset=offset,
         usual=usual,
         rows=rows,
@@ -89,7 +91,7 @@ def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -
         slots=row_set_table.new_slots(branches),
         used=np.zeros(5, np.int64),
         path=np.zeros(features + 1, np.int64),
-        counts=np.zeros((clauses + 1, class_count), np.int64),
+        counts=np.zeros((clauses + 1, class_count + 1), np.int64),
         leaf=np.zeros(clauses, np.int64),
         floor=np.zeros(features - 1, np.int64),
         ceiling=np.zeros(features - 1, np.int64),
@@ -112,6 +114,7 @@ class Search:
         problem, objective, scale = task.problem, task.objective, task.scale
         self.data, self.scale = _data(problem, task.clock.check), scale
         self.max_depth = NO_LIMIT if objective.max_depth is None else objective.max_depth
+        self.min_rows = objective.min_samples_leaf
         leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
         lower = leaf if objective.max_depth == 0 else min(leaf, scale.penalty)
         self.store = _new_store(self.data, len(problem.classes), scale.error * problem.total_weight, leaf, lower)
@@ -126,7 +129,8 @@ class Search:
 
     def step(self, iterations: int) -> int:
         error, penalty = self.scale.error, self.scale.penalty
-        return kernel.search(self.store, self.data, self.limits, error, penalty, self.max_depth, iterations)
+        limits = self.max_depth, self.min_rows
+        return kernel.search(self.store, self.data, self.limits, error, penalty, *limits, iterations)
 
     def _limits(self) -> np.ndarray:
         """Return the rows of each table that may be used before an expansion: int64[4]."""
@@ -190,7 +194,7 @@ SOLVER = Solver(
     paper="Chaouki, Read, Bifet: Branches, arXiv 2406.02175, 2024",
     features=("binary", "multiway"),
     penalties=("split",),
-    constraints=("max_depth",),
+    constraints=("max_depth", "min_samples_leaf"),
     exact=True,
     iteration="one pass of Algorithm 1's main loop: select, expand, backpropagate",
     run=run,

@@ -49,6 +49,7 @@ class Data(NamedTuple):
     first_cell: np.ndarray  # int64[m + 1], start of each row in `cell`
     label: np.ndarray  # int32[m], class
     weight: np.ndarray  # int64[m]
+    size: np.ndarray  # int64[m], rows that `min_samples_leaf` counts
     offset: np.ndarray  # int32[q + 1], first clause of each feature
     usual: np.ndarray  # int32[q], the clause of each feature that most rows meet
     rows: np.ndarray  # uint64[c, words], the rows that meet each clause
@@ -67,7 +68,10 @@ class Store(NamedTuple):
     slots: np.ndarray  # int64[a power of two], the memo: see `row_set_table`
     used: np.ndarray  # int64[5], rows used of each table, and iterations
     path: np.ndarray  # int64[q + 1], the branches selected in this iteration
-    counts: np.ndarray  # int64[c + 1, K], scratch of `expand`: weight of each class per clause, and of all rows
+    counts: (
+        np.ndarray
+    )  # int64[c + 1, K + 1], scratch of `expand`: weight of each class per clause, and of all rows; the
+    # last column has the numbers of rows, if a minimum of rows in a leaf needs them
     leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
     floor: np.ndarray  # int64[q], scratch of `expand`: bound of each split with unknown children
     ceiling: np.ndarray  # int64[q], scratch of `expand`: cost of each split with leaves below

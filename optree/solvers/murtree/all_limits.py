@@ -31,6 +31,7 @@ from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import checked_limits, full_splits, normal_splits
 from optree.solvers.murtree.regression import value_columns
 from optree.tree import Tree
+from optree.words import count
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +60,9 @@ class Grid:
     def path(self, lowest: Fraction = Fraction(0)) -> LambdaPath:
         """Return the trees that minimise loss + lambda * ``whole`` * splits, for lambda from 1 down to ``lowest``.
 
-        They are the corners of the lower hull of the last row of ``loss``. Where a proof is missing, the path ends at
-        the lowest lambda at which the unproven trees cannot win. A limit on splits holds for all trees of the path.
+        They are the corners of the lower hull of the last row of ``loss``. Where a proof is missing, the proven part
+        ends at the lowest lambda at which the unproven trees cannot win. Below, the path has the corners of the hull of
+        the known trees. A limit on splits holds for all trees of the path.
         """
         loss, lower, weight = self.loss[-1].tolist(), self.lower[-1].tolist(), self.whole
         stretches, high, n = [], Fraction(1), 0
@@ -70,7 +72,16 @@ class Grid:
             low, after = max(meets, default=(Fraction(0), None))
             stretches.append(Stretch(self.trees[self.which[-1, n]], max(low, lowest), high, loss[n], n))
             high, n = low, after if after is not None and loss[after] == lower[after] else None
-        return LambdaPath(tuple(stretches), self.status, self.counters, self.search_seconds, "murtree")
+        unproven, n = [], min(range(len(loss)), key=lambda m: (loss[m] + high * weight * m, -m))
+        while high > lowest:
+            meets = [(Fraction(loss[n] - loss[m], (m - n) * weight), m) for m in range(n + 1, len(loss))]
+            low, after = max(meets, default=(Fraction(0), None))
+            gap = loss[n] + high * weight * n - min(bound + high * weight * m for m, bound in enumerate(lower))
+            tree, status = self.trees[self.which[-1, n]], self.status if gap else "optimal"
+            unproven.append(Stretch(tree, max(low, lowest), high, loss[n], n, gap=gap, status=status))
+            high, n = low, after
+        counted = self.status, self.counters, self.search_seconds, "murtree"
+        return LambdaPath(tuple(stretches), *counted, tuple(unproven))
 
 
 class _Filling:
@@ -109,7 +120,7 @@ class _Filling:
                 status = self.search.run(self.clock)
                 self.take(d, n)
                 if log:
-                    log(f"{self.clock.seconds():.1f} s, depth {d}, {n} splits: loss {self.loss[d, n]}")
+                    log(f"{self.clock.seconds():.1f} s, depth {d}, {count(n, 'split')}: loss {self.loss[d, n]}")
                 if status not in (None, "optimal"):
                     return status
         self.spread()

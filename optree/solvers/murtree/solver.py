@@ -17,16 +17,23 @@ ties of the errors by the number of splits. One error then costs the fast search
 paper's search runs Algorithm 7. Searches are the same on every machine; "random" features follow the seed. A long fast
 search deepens iteratively (`fast.search.Search.solve`).
 
+The best trees of two levels follow from the extremes over pairs of columns, which know no minimum of rows in a leaf.
+With ``min_samples_leaf`` above 1 the engine searches (``route``), or for values the search over all thresholds. Both
+minimise the same objective over the same splits, with a proof.
+
 All limits at once: ``all_limits.py``. Regression: ``regression.py``. F1 and error fronts: ``pareto_front.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from optree.errors import OptreeError, choice
-from optree.result import Outcome
+from optree.objective import Scale
+from optree.result import Outcome, Trace
+from optree.solvers import get
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.driver import drive
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
@@ -38,6 +45,7 @@ from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import GINI, IN_ORDER, RANDOM
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
 from optree.solvers.murtree.regression import regress
+from optree.solvers.routing import ENGINE, SPARSE_THRESHOLDS, Route
 from optree.tree import Tree
 
 SEARCHES = ("fast", "paper")
@@ -133,6 +141,28 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     return Outcome(tree, lower + per_leaf, status, counters)
 
 
+def route(task: Task, parameters: Mapping) -> Route:
+    """Return the route to another search for a minimum of rows in a leaf."""
+    least = task.objective.min_samples_leaf
+    if least == 1:
+        return Route(SOLVER.name, SOLVER.title)
+    if parameters["search"] == "paper":
+        text = f"solver murtree: min_samples_leaf = {least} is not accepted with search = 'paper'; give 1"
+        raise OptreeError(f"{text}, or take the solver dl85")
+    values = task.problem.target.kind == "values"
+    return Route(SPARSE_THRESHOLDS if values else ENGINE, f"{least} rows in a leaf, at least")
+
+
+def with_minimum(task: Task, fewest_splits: bool) -> Outcome:
+    """Run the search of the route; an error costs more than all splits where ``fewest_splits`` breaks ties."""
+    unit, engine, trace = 1, get(ENGINE), task.trace
+    if fewest_splits and task.scale.penalty == 0:
+        unit, trace = limits(task)[1] + 2, Trace(task.clock)  # more than all leaves cost
+        task = replace(task, scale=Scale(task.scale.error * unit, 1, task.scale.row * unit), trace=trace)
+    outcome = engine.run(task, 0, **engine.check_parameters({}))
+    return outcome if unit == 1 else outcome._replace(lower_bound=outcome.lower_bound // unit)
+
+
 def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool, **switches) -> Outcome:
     """Run one of the searches; see the module's text."""
     accepted = {"cache": CACHES, "children": CHILDREN, "features": FEATURES, "search": SEARCHES}
@@ -143,6 +173,8 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool
     for name, value in {"search": search, "fewest_splits": fewest_splits}.items():
         if has_values and value != (accepted := SOLVER.parameters[name].default):
             raise OptreeError(f"solver murtree: {name} = {value!r} with a target of values; accepted: {accepted!r}")
+    if task.route.search != SOLVER.name:
+        return with_minimum(task, fewest_splits)
     if search == "fast":
         for name, value in switches.items():
             if value != _SWITCHES[name].default:
@@ -170,11 +202,12 @@ SOLVER = Solver(
     title="the best tree of a given depth and number of splits, by the project's fast search or the paper's",
     paper="Demirovic et al.: MurTree, JMLR 23, 2022",
     targets=("classes", "values"),
-    constraints=("max_depth", "max_splits"),
+    constraints=("max_depth", "max_splits", "min_samples_leaf"),
     needs=("max_depth",),
     exact=True,
     iteration="counts of all pairs of columns for a support, or for both children of a split; paper: a call",
     run=run,
+    route=route,
     parameters={
         "search": Parameter(str, "fast", "fast: ours; paper: the printed search, to which the other switches belong"),
         "fewest_splits": Parameter(bool, False, "of trees with the fewest errors find one of fewest splits"),

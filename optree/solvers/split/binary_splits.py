@@ -21,9 +21,10 @@ def best_single(data, rules, class_counts, correct, closed):
     """Return the weight that the best stump classifies correctly, and the total weight.
 
     The weight that the stump of column c classifies correctly is left in ``correct[c]``. It is -1 if a leaf would be
-    empty or the feature is closed.
+    empty or have too few rows, or if the feature is closed.
 
-    class_counts : int64[K * stride], as of `count_classes`; the first column holds all rows. correct : int64[stride].
+    class_counts : int64[planes * stride], as of `count_classes`; the first column holds all rows; correct :
+    int64[stride].
     """
     apart()
     stride, none, total, fewest = len(correct), splat(np.int64(-1)), np.int64(0), splat(np.int64(1))
@@ -37,6 +38,10 @@ def best_single(data, rules, class_counts, correct, closed):
             below = most(below, splat(class_counts[k * stride]) - weight)
         some = where_more(rows, splat(np.int64(0)), above + below, none)
         some = where_more(splat(total), rows, some, none)
+        if rules.min_rows > 1:
+            few, size = splat(np.int64(rules.min_rows - 1)), load(class_counts, data.classes * stride + block)
+            some = where_more(size, few, some, none)
+            some = where_more(splat(class_counts[data.classes * stride]) - size, few, some, none)
         fewest = least(fewest, splat(np.int64(0)) - some)
         store(correct, block, some)
     if rules.repeat:
@@ -143,7 +148,7 @@ def best_single_pair(data, work, rules, v, limit):
 def _child_bounds(data, rules, class_counts, stride, c):
     """Return lower bounds on the costs of both children of a split: a leaf, or two leaves without an error.
 
-    The first is INFINITE if a child has no rows.
+    The first is INFINITE if a child has no rows, or too few.
     """
     rows = majority = total = other = np.int64(0)
     for k in range(data.classes):
@@ -152,5 +157,9 @@ def _child_bounds(data, rules, class_counts, stride, c):
         total, other = total + both, max(other, both - weight)
     if rows == 0 or rows == total:
         return INFINITE, np.int64(0)
+    if rules.min_rows > 1:
+        size = class_counts[data.classes * stride + c]
+        if min(size, class_counts[data.classes * stride] - size) < rules.min_rows:
+            return INFINITE, np.int64(0)
     above, below = rules.error * (rows - majority), rules.error * (total - rows - other)
     return min(above, rules.penalty) + rules.penalty, min(below, rules.penalty) + rules.penalty

@@ -37,10 +37,13 @@ _LEVELS, _DRAWN = 3, 100  # of the trees of a Rashomon set, at most, and their n
 _MOST_CATEGORIES = 1 << 16
 
 
-def all_thresholds(problem: Problem, check: Callable[[], None] = lambda: None) -> ThresholdColumns | None:
+def all_thresholds(
+    problem: Problem, check: Callable[[], None] = lambda: None, counts_rows: bool = False
+) -> ThresholdColumns | None:
     """Return the columns of all thresholds of a problem, or None if all rows are of one class.
 
-    check : called between blocks of columns, :meth:`optree.budget.Clock.check` for example.
+    check : called between blocks of columns, :meth:`optree.budget.Clock.check` for example; counts_rows : as of
+    :func:`columns_of`.
     """
     parts = problem.n_parts
     if parts.max() > _MOST_CATEGORIES:
@@ -49,7 +52,7 @@ def all_thresholds(problem: Problem, check: Callable[[], None] = lambda: None) -
             f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_MOST_CATEGORIES}, as bins"
         )
     threshold = np.concatenate([np.arange(count - 1) for count in parts])
-    return columns_of(problem, np.repeat(np.arange(len(parts)), parts - 1), threshold, check)
+    return columns_of(problem, np.repeat(np.arange(len(parts)), parts - 1), threshold, check, counts_rows)
 
 
 class Reference:

@@ -12,6 +12,9 @@ lookahead.
 *multisplit*, *licketymultisplit*: a split has several intervals of a feature's values, which are taken in order. Only
 trees of candidate splits (``kernels/interval_partitions.py``) are compared, and nothing is proven about others.
 
+A split of a binary feature with a child of fewer rows than ``min_samples_leaf`` is no candidate, wherever the search
+is exact or greedy. The program over the bins of a feature knows no minimum.
+
 With ``deepening`` the root is searched with less lookahead first, which bounds the full search and leaves a tree if a
 limit ends it. The paper scales lambda up as rows get fewer. Costs here count rows, so the penalty is constant.
 """
@@ -155,14 +158,15 @@ def _restrict(task: Task, options: SimpleNamespace, data: ThresholdColumns, seed
         else:
             rules = rules_of(task, SimpleNamespace(**vars(options) | {"max_ways": 2, "generator": "all"}), 1)
             columns = thresholds.near_optimal(len(data.rows), Search(data, rules, task.clock).stump)
-        data = columns_of(task.problem, data.feature[columns], data.threshold[columns])
+        chosen = data.feature[columns], data.threshold[columns]
+        data = columns_of(task.problem, *chosen, counts_rows=data.planes > data.classes)
     return data._replace(wrong=thresholds.Reference(data, seed).wrong()) if options.reference else data
 
 
 def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     """Search, and make the tree; ``seed`` is that of the boosted ensemble, if there is one."""
     depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
-    data = thresholds.all_thresholds(problem, clock.check)
+    data = thresholds.all_thresholds(problem, clock.check, task.objective.min_samples_leaf > 1)
     clock.prepared()
     if data is None or depth == 0:
         leaf = grow_tree(problem, Plan())
@@ -206,7 +210,7 @@ def _solver(name: str, title: str, recursive: bool = False, multiway: bool = Fal
         paper="Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025",
         features=("binary", "multiway") if multiway else ("binary",),
         penalties=("leaf",) if multiway else ("split", "leaf"),
-        constraints=("max_depth",),
+        constraints=("max_depth",) if multiway else ("max_depth", "min_samples_leaf"),
         needs=("max_depth",),
         exact=False,
         iteration="one set of rows counted",

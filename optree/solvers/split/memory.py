@@ -32,7 +32,7 @@ def new_work(data: ThresholdColumns, rules: tables.Rules, candidates: int) -> ta
         rows=np.zeros((levels + 1, words), np.uint64),
         closed=np.zeros((levels + 1, features), np.uint8),
         counts=np.zeros((levels, columns, data.classes), np.int64),
-        class_counts=np.zeros((levels, data.classes * stride), np.int64),
+        class_counts=np.zeros((levels, data.planes * stride), np.int64),
         correct=np.zeros(stride, np.int64),
         split=np.zeros((levels, rules.ways - 1), np.int32),
         columns=np.zeros((levels, candidates, rules.ways - 1), np.int32),

@@ -81,6 +81,7 @@ def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
         error=task.scale.error,
         penalty=task.scale.penalty,
         max_depth=depth,
+        min_rows=task.objective.min_samples_leaf,
         ways=ways,
         two_way_from=options.two_way_from,
         generator=GENERATORS[options.generator],

@@ -25,6 +25,7 @@ class Rules(NamedTuple):
     error: int  # cost of a misclassified row
     penalty: int  # cost of a leaf
     max_depth: int
+    min_rows: int  # in a leaf; above 1 for binary features only
     ways: int  # maximum number of intervals of a split ...
     two_way_from: int  # ... and the level, the root's being 0, from which it is two
     generator: int
@@ -177,7 +178,7 @@ class Work(NamedTuple):
     rows: np.ndarray  # uint64[levels + 1, words]
     closed: np.ndarray  # uint8[levels + 1, features], 1: the feature may not be split
     counts: np.ndarray  # int64[levels, columns, K], `transpose`
-    class_counts: np.ndarray  # int64[levels, K * stride], `count_classes`
+    class_counts: np.ndarray  # int64[levels, planes * stride], `count_classes`
     correct: np.ndarray  # int64[stride], `best_single`
     split: np.ndarray  # int32[levels, ways - 1], columns of the incumbent's split
     columns: np.ndarray  # int32[levels, candidates, ways - 1], columns of each candidate

@@ -44,26 +44,33 @@ class ThresholdColumns(NamedTuple):
     wrong: np.ndarray  # uint64[words], rows that every tree misclassifies, or is assumed to; empty: none is known
     digits: int
     classes: int
+    planes: int  # of counts: the classes; and with a minimum of rows in a leaf the rows, which have a last run of words
 
 
 def columns_of(
-    problem: Problem, feature: np.ndarray, threshold: np.ndarray, check: Callable[[], None] = lambda: None
+    problem: Problem,
+    feature: np.ndarray,
+    threshold: np.ndarray,
+    check: Callable[[], None] = lambda: None,
+    counts_rows: bool = False,
 ) -> ThresholdColumns | None:
     """Return a problem's columns for some thresholds, or None if all rows are of one class.
 
     feature, threshold : int64[thresholds], sorted; a column holds the rows whose code is greater than the threshold;
-    check : called between blocks of columns.
+    check : called between blocks of columns; counts_rows : whether rows are counted, too, whatever their weights.
     """
     present = np.flatnonzero(np.bincount(problem.y, problem.weights, len(problem.classes)))
     if len(present) < 2:
         return None
     digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
     groups, first = [], np.searchsorted(feature, np.arange(count + 1))
-    binary = np.array_equal(feature, np.arange(count))
+    every, binary = np.array_equal(feature, np.arange(count)), bool((np.diff(first) <= 1).all())
     for digit in range(digits - 1, -1, -1):
         weighs = problem.weights >> digit & 1 > 0 if digits > 1 else problem.weights > 0
         for k in present:
             groups.append(np.flatnonzero((problem.y == k) & weighs))
+    if counts_rows:
+        groups.append(np.flatnonzero(problem.counts))
     words = np.array([-(-len(group) // 64) for group in groups])
     run = np.repeat(np.arange(len(words)), words)
     columns = len(feature) + 2
@@ -76,7 +83,7 @@ def columns_of(
     for start in range(0, len(feature), _BLOCK):
         check()
         some = slice(start, start + _BLOCK)
-        codes = transposed(problem.codes[:, some if binary else feature[some]])
+        codes = transposed(problem.codes[:, some if every else feature[some]])
         for bits, values, least in zip(held, codes, threshold[some].astype(codes.dtype), strict=False):
             bits[place] = values[order] > least
         rows[1 + start : 1 + start + len(codes)] = pack(held[: len(codes)])
@@ -96,11 +103,12 @@ def columns_of(
         threshold=np.concatenate([[-1], threshold, [-1]]),
         bins=bins,
         label=run % len(present),
-        weight=np.left_shift(1, digits - 1 - run // len(present)),
+        weight=np.append(1 << np.arange(digits)[::-1], 0)[run // len(present)],
         logs=logs_of(problem),
         wrong=np.zeros(0, np.uint64),
         digits=digits,
         classes=len(present),
+        planes=len(present) + counts_rows,
     )
 
 
@@ -135,18 +143,22 @@ def count_wrong(data, rows):
 def count_classes(data, rows, class_counts):
     """Write the weight of class k in column c, among a set of rows, to ``class_counts[k * stride + c]``.
 
-    class_counts : int64[K * stride]; the stride is the number of columns, rounded up to a multiple of WIDTH.
+    The plane after the classes has the number of rows.
+
+    class_counts : int64[planes * stride]; the stride is the number of columns, rounded up to a multiple of WIDTH.
     """
     apart()
-    words, stride = len(rows), len(class_counts) // data.classes
-    for k in range(data.classes):
-        block = 0
+    words, stride = len(rows), len(class_counts) // data.planes
+    for k in range(data.planes):
+        block, digits, run = 0, data.digits, k
+        if k == data.classes:
+            digits, run = 1, data.digits * data.classes
         while block < stride:  # three vectors at a time: a run has few words, and starting a loop takes time
             wide = stride - block >= 3 * WIDTH
             one = two = three = splat(np.int64(0))
-            for digit in range(data.digits):
+            for digit in range(digits):
                 one, two, three = one + one, two + two, three + three
-                first, last = data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]
+                first, last = data.runs[digit * data.classes + run], data.runs[digit * data.classes + run + 1]
                 at = block * words
                 if wide:
                     for w in range(first, last):
@@ -175,7 +187,7 @@ def subtract_from(total, class_counts):
 def transpose(data, class_counts, counts):
     """Write the counts of `count_classes` to ``counts[c, k]``."""
     apart()
-    stride = len(class_counts) // data.classes
+    stride = len(class_counts) // data.planes
     for c in range(len(counts)):
         for k in range(data.classes):
             counts[c, k] = class_counts[k * stride + c]

@@ -18,6 +18,7 @@ from optree.bench.papers.printed import by_encoding, claim
 from optree.bench.papers.spec import Results
 from optree.bench.papers.verdicts import NOT_RUN, Finding
 from optree.bench.runs.folds import FULL
+from optree.words import count
 
 DEPTH, NODES = 6, 40
 # Column of the printed objective -> the algorithms that stand for it, with limits on splits or without, if lambda is 0.
@@ -96,7 +97,7 @@ def _sparse(row: dict, printed: str, run: pd.Series) -> Finding:
     if run["status"] != "optimal":
         return _finding(printed, value, "undecided", run["status"])
     if run["splits"] > NODES:
-        return _finding(printed, value, "undecided", f"{run['splits']} splits, more than {NODES}")
+        return _finding(printed, value, "undecided", f"{count(run['splits'], 'split')}, more than {NODES}")
     if fit := verdicts.agreement(printed, value):
         return _finding(printed, value, fit, "")
     verdict = "better than printed" if value > Fraction(printed) else "not reproduced"

@@ -21,6 +21,7 @@ from optree.bench.tables.comparison import geometric_mean
 from optree.drawing import views
 from optree.drawing.layout import inches
 from optree.tree import Tree
+from optree.words import count
 
 GOSDT = ("gosdt-cpp", "gosdt")
 FEWER, TEN = "fewer iterations than {}", "iterations of {} / of BRANCHES, geometric mean"
@@ -105,7 +106,9 @@ def _tree(results: Results, encoding: str, regularization: str) -> Figure:
     ax = figure.add_subplot()
     views.plot(tree, ax)
     value = float(verdicts.objective_value(run))
-    ax.set_title(f"{encoding}, lambda {regularization}: {run['splits']} splits, objective {value:.5f}", loc="left")
+    ax.set_title(
+        f"{encoding}, lambda {regularization}: {count(run['splits'], 'split')}, objective {value:.5f}", loc="left"
+    )
     return figure
 
 

@@ -15,8 +15,8 @@ from optree.bench.figures.styles import Style, styles
 from optree.bench.papers.dpdt import roots
 from optree.bench.papers.dpdt.searches import curves
 from optree.bench.papers.spec import Results
-from optree.bench.tables.formats import count
 from optree.drawing.colours import PALETTE
+from optree.words import count
 
 _PREFIXES = re.compile("^(search|gb|xgb)-")
 
@@ -52,7 +52,7 @@ def figure_1(results: Results) -> Figure:
         ax.imshow(cells, origin="lower", extent=(0, 1, 0, 1), cmap=ListedColormap(PALETTE[:2]), vmin=0, vmax=1)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], xlabel="first column", ylabel="second column")
         work = 2 * row["splits"] + 1 if pd.isna(row["iterations"]) else row["iterations"]
-        text = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
+        text = f"{100 * row['train']:.1f} % right, {count(row['splits'], 'split')}\n"
         text += f"{work} operations, {1000 * row['seconds']:.0f} ms"
         ax.set_title(f"{row['model']}\n{text}", loc="left")
         ax.grid(visible=False)

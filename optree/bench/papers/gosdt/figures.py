@@ -19,6 +19,7 @@ from optree.drawing import views
 from optree.drawing.colours import PALETTE
 from optree.drawing.layout import inches
 from optree.tree import LEAF, Tree
+from optree.words import count
 
 
 def four_class(runs: pd.DataFrame) -> list[pd.Series]:
@@ -92,7 +93,7 @@ def trees(results: Results) -> Figure:
         ax = figure.add_subplot(spec[number // 2, number % 2])
         views.plot(tree, ax)
         _in_inches(ax, widths[number % 2], heights[number // 2] - 0.4)
-        leaves = "1 leaf" if run["leaves"] == 1 else f"{run['leaves']} leaves"
+        leaves = count(run["leaves"], "leaf", "leaves")
         ax.set_title(f"{run['measure']}: {leaves}, loss {run['loss_train']:.4f}", loc="left")
     return figure
 

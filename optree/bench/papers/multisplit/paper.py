@@ -18,6 +18,7 @@ from optree.bench.papers.verdicts import reproduced
 from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import provenance
+from optree.words import count
 
 _PROBLEM = ["dataset", "lambda", "max_depth", "split"]
 _MEANS = [
@@ -51,7 +52,7 @@ def methods(results: Results) -> Table:
         "lookahead and greedy trees below; 0 if the search ended by itself.",
         *(
             f"The authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
-            f"{row['leaves']} leaves, accuracy {row['accuracy']}."
+            f"{count(row['leaves'], 'leaf', 'leaves')}, accuracy {row['accuracy']}."
             for row in results.printed("printed.csv")
         ),
         *provenance(runs),

@@ -17,6 +17,7 @@ from optree.bench.runs.folds import FULL
 from optree.bench.tables.comparison import CERTIFIED
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance, seconds
+from optree.words import count
 
 TREES, SMALLEST, OSDT, GOSDT = "murtree", "optree", "osdt", ("gosdt", "gosdt-cpp")  # Names of the algorithms.
 PERFECT, OSDT_LAMBDA, GOSDT_LAMBDA = Fraction(1, 10**6), Fraction(1, 200), Fraction(1, 100)
@@ -46,7 +47,7 @@ def _size(run: pd.Series | None) -> str:
     """Return the depth and the splits of a run's tree as text, in brackets without a proof."""
     if run is None:
         return ""
-    text = f"depth {run['depth']}, {run['splits']} splits"
+    text = f"depth {run['depth']}, {count(run['splits'], 'split')}"
     return text if run["status"] == CERTIFIED else f"({text})"
 
 
