@@ -60,8 +60,17 @@ def thresholds(seed: int):
 def test_bounds_carried_between_thresholds_are_bounds():
     for seed in seeds(150, 15):
         problem, objective = thresholds(seed), Objective.of(("0.01", "0.03", "0.07")[seed % 3], "leaf")
-        costs = {GOSDT.solve(problem, objective, similar_support=on).cost for on in (True, False)}
+        switches = [{"similar_support": on, "subset_bound": other} for on in (True, False) for other in (True, False)]
+        costs = {GOSDT.solve(problem, objective, **each).cost for each in switches}
         assert costs == {solvers.get("exhaustive").solve(problem, objective).cost}
+
+
+def test_the_subset_bound_leaves_out_thresholds():
+    """The thresholds of iris: the bound leaves a fraction of the supports, and the same cost."""
+    problem, objective = runs.encoded("iris", "all-thresholds")[0], Objective.of("0.02")
+    with_bound, without = (GOSDT.solve(problem, objective, subset_bound=on) for on in (True, False))
+    assert with_bound.cost == without.cost == with_bound.lower_bound
+    assert with_bound.counters["supports"] < without.counters["supports"] / 4
 
 
 @pytest.mark.slow

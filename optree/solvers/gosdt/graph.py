@@ -59,6 +59,7 @@ class Graph(NamedTuple):
     counts: np.ndarray  # int64[rows of counts, width]
     cost: np.ndarray  # int64[6, width], cost as a leaf, of every tree, of errors on all rows: child 1, child 0
     weight: np.ndarray  # int64[blocks], n - e of a bit
+    nested: np.ndarray  # int8[features], whether the ones of the feature before are a subset (1) or a superset (-1)
 
 
 class Rules(NamedTuple):
@@ -67,6 +68,7 @@ class Rules(NamedTuple):
     error: int
     penalty: int
     similar: bool
+    subset: bool
     min_rows: int  # the minimum of rows in a leaf; above 1 rows are counted
 
 

@@ -10,7 +10,9 @@ can improve by its penalty is a leaf (B.6). A split is pruned if its smaller chi
 bound of a split carries over to neighbouring splits, minus the rows on which they differ (Theorem 4.1, ``expand.py``).
 
 A split with a child of fewer rows than ``min_samples_leaf`` is no candidate. The rows that two such splits part
-differently may leave a leaf too small, so that Theorem 4.1 does not hold with a minimum above one row.
+differently may leave a leaf too small, so that Theorem 4.1 does not hold with a minimum above one row. A threshold is
+left out of a support if the next threshold of its column is at least as good (Appendix G, ``expand.dominated``); this
+bound, too, needs leaves of any size.
 
 The paper leaves the order of explorations open; here the least lower bound of the root comes first. Costs are whole
 numbers. Measures that are sums over rows are costs of predictions, for any number of classes.
@@ -55,6 +57,13 @@ def _weights(data: Layout) -> np.ndarray:
     return weight
 
 
+def _nested(data: Layout) -> np.ndarray:
+    """Return the relation of each feature to the feature before it: see `Graph.nested`."""
+    ones = data.rows[1 : 2 * len(data.feature) : 2]
+    apart = [(a & ~b).any(axis=1) for a, b in ((ones[:-1], ones[1:]), (ones[1:], ones[:-1]))]
+    return np.append(0, np.where(apart[0], -1 * ~apart[1], 1)).astype(np.int8)
+
+
 class Search:
     """The tables of a search for one problem, whose root as a leaf costs ``leaf``."""
 
@@ -74,6 +83,7 @@ class Search:
             counts=np.zeros((data.n_classes + data.n_totals, width), np.int64),
             cost=np.zeros((6, width), np.int64),
             weight=_weights(data),
+            nested=_nested(data),
         )
         root = self.memo.entry[0]
         root["hash"], root["limits"] = hash_words(data.rows[-1], data.salt), NO_LIMIT
@@ -135,21 +145,24 @@ class Search:
         return Tree.grow(problem, choose, 0)
 
 
-def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, similar_support: bool) -> Outcome:
+_BOUNDS = "similar_support", "subset_bound"  # in the order of `Rules`
+
+
+def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, **bounds: bool) -> Outcome:
     """Search as the module's docstring says. ``seed`` is the seed of the guesses' ensemble."""
     if not guess_thresholds and not guess_lower_bound:
-        return _search(task, task.problem, similar_support)
+        return _search(task, task.problem, bounds)
     if guess_lower_bound and task.problem.costs is not None:
         raise OptreeError("solver gosdt: guess_lower_bound = True is not accepted with costs; give False")
     kept, best = guesses.guess(task.problem, seed, guess_thresholds, guess_lower_bound, task.clock)
-    outcome = _search(task, guesses.narrow(task.problem, kept), similar_support, best)
+    outcome = _search(task, guesses.narrow(task.problem, kept), bounds, best)
     proven = outcome.status == "optimal"
     counters = outcome.counters | {"features_kept": len(kept), "proven_within_guess": int(proven)}
     tree = guesses.widen(task.problem, outcome.tree, kept)
     return Outcome(tree, None, "heuristic" if proven else outcome.status, counters)
 
 
-def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None) -> Outcome:
+def _search(task: Task, problem: Problem, bounds: dict[str, bool], best: np.ndarray | None = None) -> Outcome:
     """Search for a tree of the task's problem, or of a problem with guesses."""
     whole, scale, exact = problem, task.scale, problem is task.problem
     losses = problem.losses(slice(None))
@@ -164,7 +177,9 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
     if data is None:
         tree = Tree.leaf(whole)
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
-    search = Search(data, Rules(scale.error, scale.penalty, similar_support and least == 1, least), leaf)
+    search = Search(
+        data, Rules(scale.error, scale.penalty, *(bounds[name] and least == 1 for name in _BOUNDS), least), leaf
+    )
     status, start = drive_with_starts(
         search,
         task if exact else replace(task, starts=False),
@@ -188,5 +203,6 @@ SOLVER = Solver(
         "guess_thresholds": Parameter(bool, False, "only the features that a boosted ensemble needs: a heuristic"),
         "guess_lower_bound": Parameter(bool, False, "a boosted ensemble's errors for a bound: a heuristic"),
         "similar_support": Parameter(bool, True, "carry the bound of a split to those beside it (Theorem 4.1)"),
+        "subset_bound": Parameter(bool, True, "leave out a threshold that one beside it makes superfluous (App. G)"),
     },
 )
