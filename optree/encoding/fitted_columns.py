@@ -189,7 +189,8 @@ class Column:
     def _unseen(self, value, accepted: Sequence) -> OptreeError:
         """Return the error for a value that the fitted rows do not have."""
         shown = [cell_text(part) for part in accepted[:20]] + ["..."] * (len(accepted) > 20)
-        return choice(f"encoding: column {self.name!r}", cell_text(value), shown)
+        error = choice(f"encoding: column {self.name!r}", cell_text(value), shown)
+        return OptreeError(f"{error}; or fit with unseen='ignore'")
 
     def keep(self, features: Sequence[int], drop: str) -> Column:
         """Return the column with some of its features, by their numbers in rising order."""

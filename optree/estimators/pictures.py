@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from optree.drawing import curves, svg, views
@@ -11,6 +10,7 @@ from optree.drawing.interactive import page
 from optree.drawing.layout import Detail
 from optree.drawing.rows import details
 from optree.errors import OptreeError
+from optree.estimators.tables import read_numbers
 from optree.files import write_whole
 
 
@@ -42,6 +42,8 @@ class TreePictures:
             inches.
         """
         check_is_fitted(self)
+        if not (ax is None or hasattr(ax, "add_patch")):
+            raise OptreeError(f"plot: ax = {ax!r} is not accepted; give axes of matplotlib, or None")
         return views.plot(self.tree_, ax, self._details(X, y), sideways)
 
     def to_svg(self, path=None, *, X=None, y=None, sideways=None) -> str:
@@ -135,14 +137,12 @@ class TreePictures:
     def _drawn_target(self, y) -> np.ndarray:
         """Return the target of drawn rows: costs, numbers, or the positions of classes."""
         if hasattr(self, "actions_"):
-            costs = check_array(y, dtype=np.float64, input_name="y")
-            if costs.shape[1] != len(self.actions_):
-                raise OptreeError(
-                    f"plot: y has {costs.shape[1]} columns; {len(self.actions_)}, as actions_, is accepted"
-                )
+            costs = read_numbers(y, "plot: y")
+            if costs.shape[1:] != (len(self.actions_),):
+                raise OptreeError(f"plot: y has the shape {costs.shape}; (rows, {len(self.actions_)}) is accepted")
             return costs
         if self.tree_.values is not None:
-            return column_or_1d(y, dtype=np.float64)
+            return read_numbers(column_or_1d(y), "plot: y")
         y = column_or_1d(y)
         place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         if (wrong := self.classes_[place] != y).any():

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from optree.actions import Actions, whole_regrets
@@ -15,6 +14,7 @@ from optree.estimators.docstrings import documented
 from optree.estimators.optimal import MultiwayTrees
 from optree.estimators.proving import Provable
 from optree.estimators.structure import node_costs
+from optree.estimators.tables import read_numbers
 
 
 @documented
@@ -134,11 +134,7 @@ class OptimalPolicyTree(Provable, MultiwayTrees):
     @staticmethod
     def _costs(costs) -> np.ndarray:
         """Return costs as float64[n, K]."""
-        try:
-            found = check_array(costs, dtype=np.float64, ensure_2d=False, input_name="y")
-        except (TypeError, ValueError) as error:
-            found = str(error).splitlines()[0].rstrip(".")
-            raise OptreeError(f"y: {found}; give finite numbers as costs of actions") from error
+        found = read_numbers(costs, "y")
         return found if found.ndim == 2 else found[:, None]
 
     def _target(self, y: np.ndarray) -> Actions:

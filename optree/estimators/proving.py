@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,9 @@ class Provable:
         from optree.proofs.files import write_proof
 
         check_is_fitted(self)
+        for name, value in {"path": path, "data": data or ""}.items():
+            if not isinstance(value, str | PathLike):
+                raise OptreeError(f"prove: {name} = {value!r} is not accepted; give the name of a file")
         objective, base, path = self._objective(), clone(self), Path(path)
         if objective.measure != ACCURACY:
             raise OptreeError(

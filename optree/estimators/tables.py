@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from optree.encoding.cells import Categories, is_missing, number_text
+from optree.encoding.cells import Categories, cell_text, is_missing, number_text
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import (
     Frame,
@@ -142,6 +142,30 @@ def read_weights(X, sample_weight) -> np.ndarray | None:
         raise OptreeError(f"sample_weight: {error}; give a number >= 0 for each row") from error
 
 
+def read_numbers(values, name: str) -> np.ndarray:
+    """Return finite numbers, float64 of the shape of the values.
+
+    Raises
+    ------
+    OptreeError
+        If a value is no number, or not finite; the error says which, or how many.
+    """
+    try:
+        found = check_array(values, ensure_2d=False, dtype=np.float64, ensure_min_samples=0, ensure_all_finite=False)
+    except (TypeError, ValueError) as error:
+        for value in np.asarray(values, object).ravel():
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise OptreeError(f"{name}: {cell_text(value)!r} is no number; give finite numbers") from error
+        raise OptreeError(f"{name}: {str(error).splitlines()[0].rstrip('.')}; give finite numbers") from error
+    lacks = ~np.isfinite(found).reshape(len(found), -1).all(axis=1)
+    if lacks.any():
+        rows = f"{int(lacks.sum())} of {len(found)} rows"
+        raise OptreeError(f"{name}: {rows} have no finite number (but NaN or inf); give finite numbers, or leave the rows out")
+    return found
+
+
 def read_target(y, numeric: bool) -> np.ndarray:
     """Return the classes, or for ``numeric`` the finite numbers, of a target, array[n].
 
@@ -154,7 +178,7 @@ def read_target(y, numeric: bool) -> np.ndarray:
     """
     y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
     if numeric:
-        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+        return read_numbers(y, "y")
     lacks = np.isnan(y) if y.dtype.kind == "f" else np.array(list(map(is_missing, y if y.dtype.kind == "O" else ())))
     if lacks.any():
         raise OptreeError(f"y: {int(lacks.sum())} of {len(y)} rows have no class (NaN or None); leave these rows out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from inspect import signature
 
-from optree.errors import choice
+from optree.errors import OptreeError, choice
 
 LANGUAGES = {
     "if-else": "if_else",
@@ -19,12 +19,12 @@ LANGUAGES = {
 
 
 def export(rules, language: str, **options):
-    """Return rules in a language, as text or bytes; ``options`` are the arguments of its writer.
+    """Return rules in a language, as text or bytes; ``options`` are the arguments of its writer, as texts.
 
     Raises
     ------
     OptreeError
-        If the language or an option is unknown, or the language has no words for the rules.
+        If the language or an option is unknown, an option is no text, or the language has no words for the rules.
     """
     if language not in LANGUAGES:
         raise choice("export: language", language, LANGUAGES)
@@ -33,4 +33,6 @@ def export(rules, language: str, **options):
     for name in options:
         if name not in accepted:
             raise choice(f"export: option of {language}", name, accepted or ["none"])
+        if not isinstance(options[name], str):
+            raise OptreeError(f"export: {name} = {options[name]!r} is not accepted; give a text")
     return write(rules, **options)

@@ -205,7 +205,8 @@ def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipe
     rules: Rules = model._rules()
     tree = model.tree_
     if not (is_classifier(model) or is_regressor(model)):
-        raise OptreeError(f"to_sklearn: a {type(model).__name__} predicts no classes or numbers")
+        name = type(model).__name__
+        raise OptreeError(f"to_sklearn: {name} predicts no classes or numbers, and scikit-learn has no such tree")
     values = rules.shares[:, None, :] if is_classifier(model) else tree.values[tree.prediction][:, None, None]
     if is_classifier(model):
         wrong = np.flatnonzero((values[:, 0].argmax(axis=1) != tree.prediction) & (tree.feature == LEAF))

@@ -475,6 +475,18 @@ def test_smoothing_changes_probabilities_alone(estimator):
         smooth.set_params(smoothing=-1).predict_proba(X)
 
 
+def test_arguments_of_exports_proofs_and_pictures_are_checked(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    for name, value in (("table", 3), ("table", None), ("name", 3)):
+        with refused(f"export: {name} = {value} is not accepted; give a text"):
+            model.export("sql", **{name: value})
+    with refused("prove: path = 3 is not accepted; give the name of a file"):
+        model.prove(X, y, 3)
+    with refused("plot: ax = 3 is not accepted; give axes of matplotlib, or None"):
+        model.plot(ax=3)
+
+
 @pytest.mark.parametrize("model", [OptimalTreeClassifier(), DPDTreeClassifier(), MurTreeClassifier()], ids=str)
 def test_a_limit_warns_at_the_line_of_the_call(model):
     with pytest.warns(ConvergenceWarning) as caught:

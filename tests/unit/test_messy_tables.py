@@ -482,8 +482,10 @@ def test_targets():
     for y, words in [(np.c_[Y, Y], "1d array"), (Y[:-1], "y: 59 entries for 60 rows of X"), (None, "y")]:
         with pytest.raises(ValueError, match=words):
             OptimalTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="Input y contains NaN"):
+    with refused("y: ", f"of {N} rows have no finite number", "leave the rows out"):
         DPDTreeRegressor().fit(X[["number"]], np.where(Y, 1.0, np.nan))
+    with refused("y: 'a' is no number; give finite numbers"):
+        DPDTreeRegressor().fit(X[["number"]], ["a", *Y[1:]])
 
 
 def test_what_is_no_table():
@@ -679,5 +681,5 @@ def test_values_that_are_no_numbers_are_refused_with_their_argument(model):
 
 def test_costs_of_actions_are_numbers():
     for cost in ("a", None, np.inf, 1j, object()):
-        with refused("y: ", "give finite numbers as costs of actions"):
+        with refused("y: ", "give finite numbers"):
             OptimalPolicyTree().fit([[0], [1]] * 10, [[cost, 1]] * 20)

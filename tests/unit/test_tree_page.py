@@ -217,6 +217,7 @@ def test_nodes_fold_and_the_page_fits_and_obeys_the_keyboard(browser, tmp_path, 
     every = opened.ask("boxes.length")
     assert opened.ask(seen) == every > 4
     assert opened.ask("document.documentElement.scrollWidth") <= width
+    assert opened.ask("boxes.every(box => box.shown.scrollWidth <= box.shown.clientWidth)")
     background = opened.ask("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") != dark
     opened.ask("document.querySelector('.fold').click()")
