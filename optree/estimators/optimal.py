@@ -16,8 +16,9 @@ from optree.estimators.docstrings import documented
 from optree.estimators.monotone import directions_of
 from optree.estimators.tables import MOST_CHILDREN
 from optree.problem import Problem
-from optree.solvers import Solver, monotone
+from optree.solvers import Solver
 from optree.solvers.lambda_path import lambda_path
+from optree.solvers.monotone import solver as monotone
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -16,7 +16,7 @@ from support.refusal import refused
 from optree import OptimalTreeClassifier
 from optree.problem import Problem
 from optree.solvers import routing
-from optree.solvers.monotone import Order
+from optree.solvers.monotone.order import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
 

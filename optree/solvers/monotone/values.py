@@ -1,0 +1,213 @@
+"""Monotone trees of numbers: their leaves predict the best numbers in order.
+
+The best predictions of a tree's leaves are an isotonic regression over the partial order of M1: leaves whose means are
+out of order predict one common mean.
+
+==========  ==================================================================
+symbol      meaning
+==========  ==================================================================
+W, S        weight of a leaf, and sum of its numbers above the grid's centre
+gain        units of squared errors that a leaf saves (:meth:`Grid.gain`)
+upper set   leaves with every leaf that must not predict less than one of them
+==========  ==================================================================
+
+M4 (parts).
+**Statement**: let a be the sum of S over the sum of W of some leaves, and U the smallest upper set of greatest total
+S - a W. If U is empty, all leaves predict a. Otherwise the best predictions of U, and those of the other leaves, are
+found apart.
+**Proof**: let U have its best predictions, and suppose that the least of them is at most a. The leaves of this
+prediction v have the mean v, or another common prediction would be better. Their total S - a W is (v - a) W <= 0.
+Without them U is an upper set of no less total, and smaller: a contradiction. So all of U predicts more than a. Suppose
+that the greatest prediction v of the others is above a. The total of its leaves is above 0, and with them U is an upper
+set of greater total: a contradiction. Both parts together are therefore in order, and no predictions in order cost
+less. If U is empty, the second argument shows that no leaf predicts more than a. The mean of the best predictions is a,
+so all are a.
+**Used in** `isotonic`. The upper set is the closure of greatest weight, a minimum cut (J.-C. Picard, "Maximal Closure of
+a Graph and Applications to Combinatorial Problems", Management Science 1976). Source of the parts: J. Spouge, H. Wan,
+W. Wilbur, "Least Squares Isotonic Regression in Two Dimensions", JOTA 2003.
+
+M5 (partial trees).
+**Statement**: the closed leaves, with their best predictions in order among themselves, and the open nodes, with their
+trees of least cost without the order, cost no more than any monotone tree that completes a partial tree.
+**Proof**: a completion has its predictions in the order of the closed leaves, and more conditions.
+**Used in** `PartialTrees._decide`. Costs are whole units, and a common prediction of several leaves is rounded as that
+of one leaf. A tree of L leaves is therefore within 2 L units of the optimum, of 2^51 in the squares of a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.solvers.monotone.partial_trees import Node, PartialTrees
+from optree.solvers.murtree.binary_columns import merge_rows
+from optree.tree import Tree
+
+
+class Leaves(NamedTuple):
+    """Closed leaves: a box, W, S and the squares of each, the pairs in order, and the fit."""
+
+    boxes: tuple
+    sums: tuple  # of (W, S)
+    pairs: tuple  # of (i, j): leaf i predicts no more than leaf j
+    squares: int
+    fit: tuple  # of (W, S) of the leaves that predict as each leaf does
+    cost: int
+
+
+def upper_set(gain: Sequence[int], pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the smallest upper set of greatest total gain: if a pair's first member is in it, so is its second.
+
+    O(n m) for each augmentation of a flow from the gains to the losses, for n members and m pairs.
+    """
+    left, above, flow = list(gain), [[] for _ in gain], dict.fromkeys(pairs, 0)
+    for low, high in pairs:
+        above[low].append(high)
+    below = [[low for low, high in pairs if high == member] for member in range(len(gain))]
+
+    def reach(source: int) -> dict[int, int | None]:
+        """Return the members that a source's gain can reach, each with its predecessor; a loss ends the search."""
+        found, queue = {source: None}, [source]
+        for member in queue:
+            if left[member] < 0:
+                return found
+            back = (low for low in below[member] if flow[low, member])
+            for other in (*above[member], *back):
+                if other not in found:
+                    found[other] = member
+                    queue.append(other)
+        return found
+
+    members = set()
+    for source in range(len(gain)):
+        while left[source] > 0:
+            found = reach(source)
+            last = next((member for member in found if left[member] < 0), None)
+            if last is None:
+                members |= found.keys()
+                break
+            path, at = [], last
+            while (before := found[at]) is not None:
+                path.append((before, at))
+                at = before
+            amount = min(left[source], -left[last], *(flow[j, i] for i, j in path if (i, j) not in flow))
+            left[source] -= amount
+            left[last] += amount
+            for i, j in path:
+                if (i, j) in flow:
+                    flow[i, j] += amount
+                else:
+                    flow[j, i] -= amount
+    return members
+
+
+def isotonic(sums: Sequence[tuple[int, int]], pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list]:
+    """Return the block of each leaf, and W and S of leaves whose mean is the best prediction of each leaf; see M4.
+
+    The leaves of a block have one prediction, the mean of the block. A leaf that predicts its own mean is a block, if
+    that holds for all leaves of this prediction that a chain of pairs connects to it; otherwise the chain is a block.
+
+    sums : (W, S) of each leaf; pairs : (i, j) if leaf i must not predict more than leaf j.
+    """
+    part: list[tuple[int, int]] = [(0, 0)] * len(sums)
+    waiting = [list(range(len(sums)))]
+    while waiting:
+        members = waiting.pop()
+        weight, total = (sum(sums[i][k] for i in members) for k in range(2))
+        place = {i: number for number, i in enumerate(members)}
+        gain = [sums[i][1] * weight - total * sums[i][0] for i in members]
+        own = [(place[i], place[j]) for i, j in pairs if i in place and j in place]
+        upper = upper_set(gain, own)
+        if upper:
+            waiting += [[i for i in members if (place[i] in upper) == inside] for inside in (False, True)]
+            continue
+        for i in members:
+            part[i] = weight, total
+    block = list(range(len(sums)))
+    for _ in block[1:]:
+        for i, j in pairs:
+            if part[i][0] * part[j][1] == part[j][0] * part[i][1]:
+                block[i] = block[j] = min(block[i], block[j])
+    pooled = {block[i] for i, (w, s) in enumerate(sums) if w * part[i][1] != s * part[i][0]}
+    return [k if k in pooled else i for i, k in enumerate(block)], part
+
+
+class ValueTrees(PartialTrees):
+    """The search for the monotone tree of least squared errors; a leaf has no label but 0."""
+
+    nothing = Leaves((), (), (), 0, (), 0)
+
+    def _read(self) -> None:
+        """Make the groups of equal rows: W, S, squares and rows of each."""
+        problem = self.task.problem
+        self.grid, held = problem.target.grid(problem), problem.weights > 0
+        codes, weight = problem.codes[held], self.grid.weights[held]
+        above = self.grid.whole[held] - self.grid.centre
+        sums = np.stack([weight, weight * above, weight * above**2 * self.grid.fine, np.ones_like(weight)], axis=1)
+        if codes.shape[1]:
+            first, self.sums = merge_rows(codes, sums)
+            self.codes = codes[first]
+        else:
+            self.codes, self.sums = codes[:1], sums.sum(axis=0, keepdims=True)
+
+    def leaf(self, rows: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
+        """Return W, S and squares of a leaf, and its cost."""
+        weight, total, squares, _ = self.sums[rows].sum(axis=0).tolist()
+        return (weight, total, squares), squares - self._gain(weight, total) + self.paid[1]
+
+    def _gain(self, weight: int, total: int) -> int:
+        return int(self.grid.gain(float(weight), float(total)))
+
+    def _closed(self, node: Node, state: Leaves, budget: int) -> Iterator[tuple[int, Leaves]]:
+        """Yield the closed leaves with their best predictions in order, which are fitted again if the order asks."""
+        (weight, total, squares), number = node.leaf, len(state.boxes)
+        cost = state.cost + squares - self._gain(weight, total) + self.paid[1]
+        if cost >= budget:
+            return
+        pairs, below = list(state.pairs), self.order.below
+        for other, box in enumerate(state.boxes):
+            pairs += [(other, number)] * (below(box, node.box) is not None)
+            pairs += [(number, other)] * (below(node.box, box) is not None)
+        sums, fit, squares = (*state.sums, (weight, total)), (*state.fit, (weight, total)), state.squares + squares
+        if any(fit[i][1] * fit[j][0] >= fit[j][1] * fit[i][0] for i, j in pairs[len(state.pairs) :]):
+            block, fit = isotonic(sums, pairs)
+            cost = squares - self._saved(sums, block) + self.paid[1] * len(sums)
+        if cost < budget:
+            yield 0, Leaves((*state.boxes, node.box), sums, tuple(pairs), squares, tuple(fit), cost)
+
+    def _saved(self, sums: Sequence[tuple[int, int]], block: Sequence[int]) -> int:
+        """Return the gain of leaves with their blocks."""
+        whole: dict[int, list[int]] = {}
+        for (weight, total), k in zip(sums, block, strict=True):
+            w, s = whole.get(k, (0, 0))
+            whole[k] = [w + weight, s + total]
+        return sum(self._gain(weight, total) for weight, total in whole.values())
+
+    def _labelled(self, tree: Tree, labels: np.ndarray) -> Tree:
+        """Return a tree whose leaves of one block have one prediction, the mean of the block.
+
+        Means of blocks in order may be out of order by rounding; the lower one is then raised.
+        """
+        problem, order, grid = self.task.problem, self.order, self.grid
+        at, found = tree.apply(problem.codes), order.leaves(tree)
+        weight = np.bincount(at, grid.weights, tree.n_nodes).astype(np.int64)
+        total = np.bincount(at, grid.weights * (grid.whole - grid.centre), tree.n_nodes).astype(np.int64)
+        leaves, boxes = [node for node, _ in found], [box for _, box in found]
+        sums = list(zip(weight[leaves].tolist(), total[leaves].tolist(), strict=True))
+        below = [(i, j) for i, low in enumerate(boxes) for j, high in enumerate(boxes) if order.below(low, high) is not None]
+        block, part = isotonic(sums, below)
+        prediction, values = tree.prediction.copy(), tree.values.copy()
+        weights, least = None if (problem.weights == 1).all() else problem.weights, -np.inf
+        for mean in sorted({Fraction(s, w) for w, s in part}):
+            own = [i for i, (w, s) in enumerate(part) if Fraction(s, w) == mean]
+            for k in sorted({block[i] for i in own}):
+                nodes = [leaves[i] for i in own if block[i] == k]
+                value = problem.target.leaf(np.flatnonzero(np.isin(at, nodes)), weights)[1]
+                least = max(least, value)
+            values[[leaves[i] for i in own]] = least
+        prediction[leaves] = [leaves[k] for k in block]
+        return replace(tree, prediction=prediction, values=values)
