@@ -271,7 +271,12 @@ class Grid:
 
     def gain(self, weight, total):
         """Return the units that leaves of some weights save, given the sums of their differences from the centre."""
-        return np.floor(total * total / np.maximum(weight, 1.0) * (self.fine * _BELOW_ONE))
+        return np.floor(total * total / np.maximum(weight, 1.0) * self.factor)
+
+    @property
+    def factor(self) -> float:
+        """Return ``fine`` less the greatest relative error of a gain."""
+        return self.fine * _BELOW_ONE
 
     @cached_property
     def of_a_leaf(self) -> int:

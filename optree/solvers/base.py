@@ -141,6 +141,8 @@ class Declaration:
         Whether ``min_samples_leaf`` counts each row of a target of actions once.
     counts_trees : bool, default False
         Whether it counts all trees up to a bound: a Rashomon set.
+    orders_leaves : bool, default False
+        Whether it refuses trees that the objective accepts, for the predictions of their leaves: monotone trees.
     parameters : mapping of str to Parameter, default {}
     imports : tuple of str, default ()
         Modules that its first search imports. A process with many runs imports them once, before all searches.
@@ -161,6 +163,7 @@ class Declaration:
     warm_start: bool = False
     counts_parts: bool = False
     counts_trees: bool = False
+    orders_leaves: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
 
@@ -351,6 +354,7 @@ class Solver(Declaration):
             status = "memory_limit" if is_large else stop.args[0]
             outcome = Outcome(tree, lower, status, {"iterations": 0}, columns=columns)
         late = is_large or (outcome.status == "time_limit" and clock.budget.seconds != 0)
+        late = late and not self.orders_leaves  # the tree of a sample is not monotone
         sample = replace(task, problem=task.problem.over(source.columns))
         if late and (found := sampled_tree(sample, ordered=not self.exact)):
             trees = (outcome.tree, outcome.columns or problem.columns), found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from optree.solvers.monotone.order import Order
 from optree.tree import LEAF, Tree
 
 NO_SPLITS = -1  # in place of a node of the structures: a leaf in all of their trees
-_CHECK = 256  # visits between two looks at the clock
 
 
 class Node(NamedTuple):
@@ -31,9 +31,14 @@ class Node(NamedTuple):
     rows: np.ndarray  # int64[m], groups of equal rows
     box: dict[int, int]  # the atoms of each column that a split above tests
     leaf: tuple[int, ...]  # a leaf of its rows, as the target describes it
+    cost: int  # the least cost of a leaf
     least: int  # a lower bound on its cost
     is_first: bool = False  # whether it is the first of two children, and the next open node is the second
     banned: int | None = None  # the label of its sibling leaf
+
+
+class _Enough(Exception):
+    """The signal that a search without a proof has seen as many partial trees as it may."""
 
 
 class Structures(ABC):
@@ -91,45 +96,52 @@ class PartialTrees(ABC):
     def node(self, structures: Structures | None, at: int, rows: np.ndarray, box: dict[int, int]) -> Node:
         """Return an open node."""
         leaf, cost = self.leaf(rows)
-        return Node(at, rows, box, leaf, cost if at == NO_SPLITS else structures.least(at, rows))
+        return Node(at, rows, box, leaf, cost, cost if at == NO_SPLITS else structures.least(at, rows))
 
-    def run(self, structures: Structures, bound: int | None = None) -> None:
-        """Search for a tree of less cost than ``best``, and at most ``bound``; raise Stopped at a limit."""
+    def run(self, structures: Structures, bound: int | None = None, most: int | None = None) -> None:
+        """Search for a tree of less cost than ``best``, and at most ``bound``; raise Stopped at a limit.
+
+        most : iterations, after which the search ends without a proof.
+        """
         self._end = self.best if bound is None else min(self.best, bound + 1)
+        self._last = self.iterations + (INFINITE if most is None else most)
         root = self.node(structures, 0, np.arange(len(self.codes)), {})
-        self._decide(structures, (root,), self.nothing, (), 0)
+        with suppress(_Enough):
+            self._decide(structures, (root,), self.nothing, (), 0)
 
     def _decide(self, structures: Structures, nodes: tuple, state, decisions: tuple, paid: int) -> None:
-        """Decide the last of the open nodes in each way that may lead to a tree of less cost.
+        """Decide the last of the open nodes in each way that may lead to a tree of less cost, by rising bounds.
 
         state : the closed leaves; paid : the penalties of the splits.
         """
         self.iterations += 1
-        if self.iterations % _CHECK == 0:
-            self.look()
+        if self.iterations >= self._last:
+            raise _Enough
+        self.look()
         if not nodes:
             if state.cost + paid < self._end:
                 self.best = self._end = state.cost + paid
                 self.decisions, self.before = decisions, None
             return
         *rest, node = nodes
-        waiting = paid + sum(other.least for other in rest)
-        for label, grown in self._closed(node, state, self._end - waiting):
-            if waiting + grown.cost < self._end:
-                if node.is_first:
-                    rest[-1] = rest[-1]._replace(banned=label)
-                self._decide(structures, tuple(rest), grown, (*decisions, -1 - label), paid)
-        if node.is_first:
-            rest[-1] = rest[-1]._replace(banned=None)
-        if node.at == NO_SPLITS:
-            return
-        others = waiting + state.cost
-        for least, feature, children in structures.splits(node.at, node.rows, self._end - others):
-            if others + least >= self._end:
+        waiting, splits = paid + sum(other.least for other in rest), []
+        if node.at != NO_SPLITS:
+            splits = structures.splits(node.at, node.rows, self._end - waiting - state.cost)
+        first = sum(split[0] < node.cost for split in splits)
+        for least, feature, children in [*splits[:first], (node.cost, LEAF, []), *splits[first:]]:
+            if waiting + state.cost + least >= self._end:
                 return
-            made, more = self._children(structures, node, feature, children), self.paid[0]
-            if others + more + sum(child.least for child in made) < self._end:
-                self._decide(structures, (*rest, *made[::-1]), state, (*decisions, feature), paid + more)
+            if feature != LEAF:
+                made, more = self._children(structures, node, feature, children), paid + self.paid[0]
+                if waiting + state.cost + self.paid[0] + sum(child.least for child in made) < self._end:
+                    self._decide(structures, (*rest, *made[::-1]), state, (*decisions, feature), more)
+                continue
+            for label, grown in self._closed(node, state, self._end - waiting):
+                if waiting + grown.cost < self._end:
+                    left = tuple(rest)
+                    if node.is_first:
+                        left = *rest[:-1], rest[-1]._replace(banned=label)
+                    self._decide(structures, left, grown, (*decisions, -1 - label), paid)
 
     def look(self) -> None:
         """Raise Stopped at a limit."""

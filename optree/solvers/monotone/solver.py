@@ -29,6 +29,7 @@ Monotonicity Constraints", SIGKDD Explorations 2002.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -45,7 +46,10 @@ from optree.solvers.monotone.partial_trees import PartialTrees, Splits
 from optree.solvers.monotone.supports import Supports
 from optree.solvers.monotone.values import ValueTrees
 
-_SHARE, _STEP = 20, 4  # the first bound is 1 / _SHARE above the optimum; later bounds are _STEP times as far above it
+# By whether the target has values: the first bound is 1 / share above the optimum, and each later bound is ``step``
+# times as far above. Each bound of classes has a Rashomon set of its own.
+_BOUNDS = {False: (20, 4), True: (200, 2)}
+_MOST, _LEVELS = 4096, (2, 3)  # iterations of a search without a proof, and limits on levels of such searches
 _LIMITS = ("time_limit", "iteration_limit", "memory_limit")
 
 
@@ -73,7 +77,7 @@ class _Search:
             status = self._search_all(free) if is_proven else free.status
         except Stopped as stop:
             status = stop.args[0]
-        except NoRoomError:
+        except (NoRoomError, RecursionError):
             status = "memory_limit"
         except KeyboardInterrupt:
             status = "interrupted"
@@ -98,7 +102,8 @@ class _Search:
     def _offer(self, found: Result) -> None:
         """Search the splits of the engine's tree."""
         self._read(found.columns)
-        self.trees.run(Splits(found.tree, self.trees))
+        with suppress(RecursionError):  # a tree of hundreds of leaves
+            self.trees.run(Splits(found.tree, self.trees), most=_MOST)
         self.task.trace.add(self.trees.best, self.lower)
 
     def _search_without_broken(self, found: Result, clock: Clock) -> None:
@@ -115,28 +120,38 @@ class _Search:
 
     def _search_all(self, free: Result) -> str:
         """Search the trees up to a bound that rises; return the status."""
-        clock, columns, trace, structures = self.task.clock, self.task.problem.columns, self.task.trace, None
+        clock, columns, has_values = self.task.clock, self.task.problem.columns, self.kind is ValueTrees
         if self.lower < self.trees.best:
             coded = columns if free.columns is columns else columns.coded
             coded.encode(clock.check)
             self._read(coded)
+            if has_values:
+                self._deepen()
+                structures = Supports(self.trees, self.lower, self.task.objective.max_depth)
+        share, step = _BOUNDS[has_values]
         while self.lower < self.trees.best:
-            slack = max(1, (free.cost // _SHARE if self.lower == free.cost else (self.lower - free.cost) * _STEP))
-            bound = min(self.trees.best - 1, free.cost + slack + self.task.scale.penalty)
-            if self.kind is LabelledTrees:
+            slack = max(1, (free.cost // share if self.lower == free.cost else (self.lower - free.cost) * step))
+            bound = min(self.trees.best - 1, free.cost + slack + self.task.scale.penalty * (not has_values))
+            if not has_values:
                 structures = RashomonSet(self.trees, bound, clock.start(self.iterations))
                 self.iterations += structures.iterations
                 if structures.certified is None or structures.certified < free.cost:
                     return structures.status
                 bound = structures.certified
-            else:
-                structures = structures or Supports(self.trees, self.lower)
             self.trees.run(structures, bound)
             self.lower = min(self.trees.best, bound + 1)
-            trace.add(self.trees.best, self.lower)
-            if isinstance(structures, RashomonSet) and structures.status != "optimal":
+            self.task.trace.add(self.trees.best, self.lower)
+            if not has_values and structures.status != "optimal":
                 return structures.status
         return "optimal"
+
+    def _deepen(self) -> None:
+        """Search for good trees of few levels."""
+        depth = self.task.objective.max_depth
+        for levels in _LEVELS:
+            if depth is None or levels < depth:
+                self.trees.run(Supports(self.trees, 0, levels), most=_MOST)
+                self.task.trace.add(self.trees.best, self.lower)
 
 
 def run(task: Task, seed: int, directions: Mapping[str, int]) -> Outcome:
@@ -155,6 +170,7 @@ def solver(directions: Mapping[str, int]) -> Solver:
         targets=("classes", "values"),
         constraints=("max_depth", "min_samples_leaf"),
         exact=True,
+        orders_leaves=True,
         iteration="one visit to a set of rows",
         run=partial(run, directions=directions),
     )

@@ -36,7 +36,7 @@ of one leaf. A tree of L leaves is therefore within 2 L units of the optimum, of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -49,13 +49,13 @@ from optree.tree import Tree
 
 
 class Leaves(NamedTuple):
-    """Closed leaves: a box, W, S and the squares of each, the pairs in order, and the fit."""
+    """Closed leaves, with their best predictions."""
 
     boxes: tuple
     sums: tuple  # of (W, S)
     pairs: tuple  # of (i, j): leaf i predicts no more than leaf j
-    squares: int
-    fit: tuple  # of (W, S) of the leaves that predict as each leaf does
+    fit: tuple  # of (W, S), whose mean is the prediction of each leaf
+    block: tuple  # of the leaf that names the block of each leaf; see `isotonic`
     cost: int
 
 
@@ -117,16 +117,21 @@ def isotonic(sums: Sequence[tuple[int, int]], pairs: Sequence[tuple[int, int]]) 
     waiting = [list(range(len(sums)))]
     while waiting:
         members = waiting.pop()
+        inside = set(members)
+        own = [(i, j) for i, j in pairs if i in inside and j in inside]
+        if all(sums[i][1] * sums[j][0] <= sums[j][1] * sums[i][0] for i, j in own):
+            for i in members:
+                part[i] = sums[i]
+            continue
         weight, total = (sum(sums[i][k] for i in members) for k in range(2))
         place = {i: number for number, i in enumerate(members)}
         gain = [sums[i][1] * weight - total * sums[i][0] for i in members]
-        own = [(place[i], place[j]) for i, j in pairs if i in place and j in place]
-        upper = upper_set(gain, own)
+        upper = upper_set(gain, [(place[i], place[j]) for i, j in own])
         if upper:
-            waiting += [[i for i in members if (place[i] in upper) == inside] for inside in (False, True)]
-            continue
-        for i in members:
-            part[i] = weight, total
+            waiting += [[i for i in members if (place[i] in upper) == is_upper] for is_upper in (False, True)]
+        else:
+            for i in members:
+                part[i] = weight, total
     block = list(range(len(sums)))
     for _ in block[1:]:
         for i, j in pairs:
@@ -139,7 +144,7 @@ def isotonic(sums: Sequence[tuple[int, int]], pairs: Sequence[tuple[int, int]]) 
 class ValueTrees(PartialTrees):
     """The search for the monotone tree of least squared errors; a leaf has no label but 0."""
 
-    nothing = Leaves((), (), (), 0, (), 0)
+    nothing = Leaves((), (), (), (), (), 0)
 
     def _read(self) -> None:
         """Make the groups of equal rows: W, S, squares and rows of each."""
@@ -172,19 +177,48 @@ class ValueTrees(PartialTrees):
         for other, box in enumerate(state.boxes):
             pairs += [(other, number)] * (below(box, node.box) is not None)
             pairs += [(number, other)] * (below(node.box, box) is not None)
-        sums, fit, squares = (*state.sums, (weight, total)), (*state.fit, (weight, total)), state.squares + squares
-        if any(fit[i][1] * fit[j][0] >= fit[j][1] * fit[i][0] for i, j in pairs[len(state.pairs) :]):
-            block, fit = isotonic(sums, pairs)
-            cost = squares - self._saved(sums, block) + self.paid[1] * len(sums)
+        sums, fit, block = (*state.sums, (weight, total)), [*state.fit, (weight, total)], [*state.block, number]
+        again, changed = self._out_of_order(fit, pairs, {number}), {number}
+        while again:
+            changed |= again
+            members = sorted(changed)
+            place = {i: at for at, i in enumerate(members)}
+            own = [(place[i], place[j]) for i, j in pairs if i in place and j in place]
+            found, parts = isotonic([sums[i] for i in members], own)
+            for i, k, part in zip(members, found, parts, strict=True):
+                fit[i], block[i] = part, members[k]
+            again = self._out_of_order(fit, pairs, changed)
+        if len(changed) > 1:
+            before = [i for i in changed if i < number]
+            cost += self._saved(state.sums, state.block, before) + self._gain(weight, total)
+            cost -= self._saved(sums, block, changed)
         if cost < budget:
-            yield 0, Leaves((*state.boxes, node.box), sums, tuple(pairs), squares, tuple(fit), cost)
+            yield 0, Leaves((*state.boxes, node.box), sums, tuple(pairs), tuple(fit), tuple(block), cost)
 
-    def _saved(self, sums: Sequence[tuple[int, int]], block: Sequence[int]) -> int:
-        """Return the gain of leaves with their blocks."""
-        whole: dict[int, list[int]] = {}
-        for (weight, total), k in zip(sums, block, strict=True):
-            w, s = whole.get(k, (0, 0))
-            whole[k] = [w + weight, s + total]
+    @staticmethod
+    def _out_of_order(fit: Sequence, pairs: Sequence, changed: set[int]) -> set[int]:
+        """Return the other leaves that are not above or below changed ones, and all that are tied to them."""
+        found: set[int] = set()
+        for i, j in pairs:
+            if (i in changed) != (j in changed) and fit[i][1] * fit[j][0] >= fit[j][1] * fit[i][0]:
+                found.add(j if i in changed else i)
+        waiting = list(found)
+        while waiting:
+            leaf = waiting.pop()
+            for i, j in pairs:
+                other = j if i == leaf else i
+                if leaf in (i, j) and other not in found and other not in changed:
+                    if fit[i][1] * fit[j][0] == fit[j][1] * fit[i][0]:
+                        found.add(other)
+                        waiting.append(other)
+        return found
+
+    def _saved(self, sums: Sequence[tuple[int, int]], block: Sequence[int], members: Iterable[int]) -> int:
+        """Return the gain of some leaves, which fill their blocks."""
+        whole: dict[int, tuple[int, int]] = {}
+        for i in members:
+            weight, total = whole.get(block[i], (0, 0))
+            whole[block[i]] = weight + sums[i][0], total + sums[i][1]
         return sum(self._gain(weight, total) for weight, total in whole.values())
 
     def _labelled(self, tree: Tree, labels: np.ndarray) -> Tree:
