@@ -23,6 +23,7 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.result import Trace
+from optree.solvers.monotone.order import upper_set
 from optree.solvers.monotone.partial_trees import NO_SPLITS, Node, PartialTrees, Structures
 from optree.solvers.rashomon.search import Bound
 from optree.solvers.rashomon.search import Search as Rashomon
@@ -64,6 +65,12 @@ class LabelledTrees(PartialTrees):
         below = self.order.below
         pairs = ((box, leaf) if k else (leaf, box) for leaf, other in leaves if other != k)
         return all(below(low, high) is None for low, high in pairs)
+
+    def _fitted(self, leaves: list[Node], pairs: list[tuple[int, int]]) -> tuple[int, list[int]]:
+        """Return the least cost of leaves, and their classes: those of class 1 are an upper set of greatest gain."""
+        upper = upper_set([leaf.leaf[0] - leaf.leaf[1] for leaf in leaves], pairs)
+        labels = [int(i in upper) for i in range(len(leaves))]
+        return sum(leaf.leaf[k] for leaf, k in zip(leaves, labels, strict=True)), labels
 
     def _labelled(self, tree: Tree, labels: np.ndarray) -> Tree:
         """Return a tree with the classes of its leaves."""

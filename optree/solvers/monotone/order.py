@@ -13,7 +13,7 @@ other column, and an atom a of A and an atom b of B in column c with a < b, A pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,6 +80,53 @@ class Order(NamedTuple):
     def _atoms(self, box: dict[int, int], c: int) -> int:
         """Return the ordered atoms of a box in a monotone column."""
         return box.get(c, self.every[c]) & self.ordered[c]
+
+
+def upper_set(gain: Sequence[int], pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the smallest upper set of greatest total gain: if a pair's first member is in it, so is its second.
+
+    O(n m) for each augmentation of a flow from the gains to the losses, for n members and m pairs.
+    """
+    left, flow = list(gain), dict.fromkeys(pairs, 0)
+    above, below = ([[] for _ in gain] for _ in range(2))
+    for low, high in pairs:
+        above[low].append(high)
+        below[high].append(low)
+
+    def reach(source: int) -> dict[int, int | None]:
+        """Return the members that a source's gain can reach, each with its predecessor; a loss ends the search."""
+        found, queue = {source: None}, [source]
+        for member in queue:
+            if left[member] < 0:
+                return found
+            back = (low for low in below[member] if flow[low, member])
+            for other in (*above[member], *back):
+                if other not in found:
+                    found[other] = member
+                    queue.append(other)
+        return found
+
+    members = set()
+    for source in range(len(gain)):
+        while left[source] > 0:
+            found = reach(source)
+            last = next((member for member in found if left[member] < 0), None)
+            if last is None:
+                members |= found.keys()
+                break
+            path, at = [], last
+            while (before := found[at]) is not None:
+                path.append((before, at))
+                at = before
+            amount = min(left[source], -left[last], *(flow[j, i] for i, j in path if (i, j) not in flow))
+            left[source] -= amount
+            left[last] += amount
+            for i, j in path:
+                if (i, j) in flow:
+                    flow[i, j] += amount
+                else:
+                    flow[j, i] -= amount
+    return members
 
 
 def _atoms(column: Column, tests: list[tuple[int, float]], falls: bool) -> tuple[np.ndarray, int]:

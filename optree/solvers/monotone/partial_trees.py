@@ -22,6 +22,7 @@ from optree.solvers.monotone.order import Order
 from optree.tree import LEAF, Tree
 
 NO_SPLITS = -1  # in place of a node of the structures: a leaf in all of their trees
+MOST_LEAVES = 64  # of a tree whose predictions are fitted at once
 
 
 class Node(NamedTuple):
@@ -90,6 +91,10 @@ class PartialTrees(ABC):
         """Yield the label and the new state, of cost below ``budget``, for each leaf of a node that obeys the order."""
 
     @abstractmethod
+    def _fitted(self, leaves: list[Node], pairs: list[tuple[int, int]]) -> tuple[int, list[int]]:
+        """Return the least cost of leaves, and their labels; pairs : (i, j) if leaf i may not predict more than j."""
+
+    @abstractmethod
     def _labelled(self, tree: Tree, labels: np.ndarray) -> Tree:
         """Return a tree with the predictions of its leaves; labels : int[m], of each node."""
 
@@ -97,6 +102,40 @@ class PartialTrees(ABC):
         """Return an open node."""
         leaf, cost = self.leaf(rows)
         return Node(at, rows, box, leaf, cost, cost if at == NO_SPLITS else structures.least(at, rows))
+
+    def offer(self, tree: Tree) -> None:
+        """Take the first levels of a tree, with their best predictions in order, if they cost less than ``best``.
+
+        Raises Stopped at a limit, but not before one tree is tried.
+        """
+        below, depth = self.order.below, tree.depth
+        root = self.node(None, NO_SPLITS, np.arange(len(self.codes)), {})
+        for levels in range(depth, 0, -1):
+            leaves: list[Node] = []
+            decisions = list(self._cut(tree, 0, root, levels, leaves))
+            if len(leaves) > MOST_LEAVES:
+                continue
+            boxes = list(enumerate(leaf.box for leaf in leaves))
+            pairs = [(i, j) for i, low in boxes for j, high in boxes if below(low, high) is not None]
+            cost, labels = self._fitted(leaves, pairs)
+            cost += self.paid[0] * (len(decisions) - len(leaves))
+            if cost < self.best:
+                left = iter(labels)
+                found = (-1 - next(left) if feature == LEAF else feature for feature in decisions)
+                self.best, self.decisions, self.before = cost, tuple(found), None
+            self.look()
+
+    def _cut(self, tree: Tree, at: int, node: Node, levels: int, leaves: list[Node]) -> Iterator[int]:
+        """Yield the features of the first levels of a tree in preorder, LEAF for a leaf, and list the leaves."""
+        feature = int(tree.feature[at]) if levels else LEAF
+        yield feature
+        if feature == LEAF:
+            leaves.append(node)
+            return
+        children = tree.children(at)
+        made = self._children(None, node, feature, [NO_SPLITS] * len(children))
+        for child, below in zip(children, made, strict=True):
+            yield from self._cut(tree, child, below, levels - 1, leaves)
 
     def run(self, structures: Structures, bound: int | None = None, most: int | None = None) -> None:
         """Search for a tree of less cost than ``best``, and at most ``bound``; raise Stopped at a limit.

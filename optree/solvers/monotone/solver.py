@@ -29,7 +29,6 @@ Monotonicity Constraints", SIGKDD Explorations 2002.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -42,14 +41,14 @@ from optree.solvers import get
 from optree.solvers.base import Solver, Task
 from optree.solvers.monotone.labels import LabelledTrees, RashomonSet
 from optree.solvers.monotone.order import Order
-from optree.solvers.monotone.partial_trees import PartialTrees, Splits
+from optree.solvers.monotone.partial_trees import MOST_LEAVES, PartialTrees, Splits
 from optree.solvers.monotone.supports import Supports
 from optree.solvers.monotone.values import ValueTrees
 
 # By whether the target has values: the first bound is 1 / share above the optimum, and each later bound is ``step``
 # times as far above. Each bound of classes has a Rashomon set of its own.
 _BOUNDS = {False: (20, 4), True: (200, 2)}
-_MOST, _LEVELS = 4096, (2, 3)  # iterations of a search without a proof, and limits on levels of such searches
+_MOST, _LEVELS = 1024, (2, 3)  # iterations of a search without a proof, and limits on levels of such searches
 _LIMITS = ("time_limit", "iteration_limit", "memory_limit")
 
 
@@ -102,7 +101,8 @@ class _Search:
     def _offer(self, found: Result) -> None:
         """Search the splits of the engine's tree."""
         self._read(found.columns)
-        with suppress(RecursionError):  # a tree of hundreds of leaves
+        self.trees.offer(found.tree)
+        if found.tree.n_leaves <= MOST_LEAVES:
             self.trees.run(Splits(found.tree, self.trees), most=_MOST)
         self.task.trace.add(self.trees.best, self.lower)
 

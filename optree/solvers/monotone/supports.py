@@ -137,7 +137,9 @@ class Supports(Structures):
         codes, within = self.search.codes[support.rows][:, support.features], self.within[support.rows]
         inside, reach = codes[:, split] == side, self.reach[support.rows]
         apart = _by_side(codes[inside], reach[inside])[:, ::-1]  # d(A \\ B)
-        cost = child.lower - within[inside].sum() + _by_side(codes, within) - np.minimum(float(self.slope) * apart, 2e18)
+        cost = (
+            child.lower - within[inside].sum() + _by_side(codes, within) - np.minimum(float(self.slope) * apart, 2e18)
+        )
         np.maximum(support.low, cost.astype(np.int64), out=support.low, where=~support.known)
 
     def _expand(self, support: _Support) -> None:

@@ -43,6 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.monotone.order import upper_set
 from optree.solvers.monotone.partial_trees import Node, PartialTrees
 from optree.solvers.murtree.binary_columns import merge_rows
 from optree.tree import Tree
@@ -57,52 +58,6 @@ class Leaves(NamedTuple):
     fit: tuple  # of (W, S), whose mean is the prediction of each leaf
     block: tuple  # of the leaf that names the block of each leaf; see `isotonic`
     cost: int
-
-
-def upper_set(gain: Sequence[int], pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the smallest upper set of greatest total gain: if a pair's first member is in it, so is its second.
-
-    O(n m) for each augmentation of a flow from the gains to the losses, for n members and m pairs.
-    """
-    left, above, flow = list(gain), [[] for _ in gain], dict.fromkeys(pairs, 0)
-    for low, high in pairs:
-        above[low].append(high)
-    below = [[low for low, high in pairs if high == member] for member in range(len(gain))]
-
-    def reach(source: int) -> dict[int, int | None]:
-        """Return the members that a source's gain can reach, each with its predecessor; a loss ends the search."""
-        found, queue = {source: None}, [source]
-        for member in queue:
-            if left[member] < 0:
-                return found
-            back = (low for low in below[member] if flow[low, member])
-            for other in (*above[member], *back):
-                if other not in found:
-                    found[other] = member
-                    queue.append(other)
-        return found
-
-    members = set()
-    for source in range(len(gain)):
-        while left[source] > 0:
-            found = reach(source)
-            last = next((member for member in found if left[member] < 0), None)
-            if last is None:
-                members |= found.keys()
-                break
-            path, at = [], last
-            while (before := found[at]) is not None:
-                path.append((before, at))
-                at = before
-            amount = min(left[source], -left[last], *(flow[j, i] for i, j in path if (i, j) not in flow))
-            left[source] -= amount
-            left[last] += amount
-            for i, j in path:
-                if (i, j) in flow:
-                    flow[i, j] += amount
-                else:
-                    flow[j, i] -= amount
-    return members
 
 
 def isotonic(sums: Sequence[tuple[int, int]], pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list]:
@@ -132,11 +87,12 @@ def isotonic(sums: Sequence[tuple[int, int]], pairs: Sequence[tuple[int, int]]) 
         else:
             for i in members:
                 part[i] = weight, total
-    block = list(range(len(sums)))
-    for _ in block[1:]:
-        for i, j in pairs:
-            if part[i][0] * part[j][1] == part[j][0] * part[i][1]:
-                block[i] = block[j] = min(block[i], block[j])
+    tied = [(i, j) for i, j in pairs if part[i][0] * part[j][1] == part[j][0] * part[i][1]]
+    block, before = list(range(len(sums))), []
+    while block != before:
+        before = list(block)
+        for i, j in tied:
+            block[i] = block[j] = min(block[i], block[j])
     pooled = {block[i] for i, (w, s) in enumerate(sums) if w * part[i][1] != s * part[i][0]}
     return [k if k in pooled else i for i, k in enumerate(block)], part
 
@@ -195,6 +151,12 @@ class ValueTrees(PartialTrees):
         if cost < budget:
             yield 0, Leaves((*state.boxes, node.box), sums, tuple(pairs), tuple(fit), tuple(block), cost)
 
+    def _fitted(self, leaves: list[Node], pairs: list[tuple[int, int]]) -> tuple[int, list[int]]:
+        """Return the least cost of leaves, and zeros."""
+        sums = [leaf.leaf[:2] for leaf in leaves]
+        saved = self._saved(sums, isotonic(sums, pairs)[0], range(len(sums)))
+        return sum(leaf.leaf[2] + self.paid[1] for leaf in leaves) - saved, [0] * len(leaves)
+
     @staticmethod
     def _out_of_order(fit: Sequence, pairs: Sequence, changed: set[int]) -> set[int]:
         """Return the other leaves that are not above or below changed ones, and all that are tied to them."""
@@ -232,7 +194,9 @@ class ValueTrees(PartialTrees):
         total = np.bincount(at, grid.weights * (grid.whole - grid.centre), tree.n_nodes).astype(np.int64)
         leaves, boxes = [node for node, _ in found], [box for _, box in found]
         sums = list(zip(weight[leaves].tolist(), total[leaves].tolist(), strict=True))
-        below = [(i, j) for i, low in enumerate(boxes) for j, high in enumerate(boxes) if order.below(low, high) is not None]
+        below = [
+            (i, j) for i, low in enumerate(boxes) for j, high in enumerate(boxes) if order.below(low, high) is not None
+        ]
         block, part = isotonic(sums, below)
         prediction, values = tree.prediction.copy(), tree.values.copy()
         weights, least = None if (problem.weights == 1).all() else problem.weights, -np.inf
