@@ -14,7 +14,7 @@ that no dynamic program over supports decides it. The search has three steps, an
 
 The first two steps have the atoms of the optimal tree's splits alone: columns of numbers are read as numbers, and only
 the third step needs a coded feature for each threshold. ``order.py`` has the order of leaves, ``labels.py`` and
-``values.py`` have their predictions, ``partial_trees.py`` and ``supports.py`` the search; M1 to M6 are the proofs.
+``values.py`` have their predictions, ``partial_trees.py`` and ``supports.py`` the search; M1 to M7 are the proofs.
 
 Limits.
 **Statement**: a lower bound on the costs of all trees holds for monotone trees, so that step 1 bounds them at a limit.

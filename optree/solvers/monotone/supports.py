@@ -12,7 +12,7 @@ E           sum of the squares less q over a support: squared errors within grou
 T           lowest cost of a tree for a support, less E
 ==========  =======================================================================================
 
-M6 (similar children).
+M7 (similar children).
 **Statement**: for children A and B of two splits of a support, T(B) >= T(A) - d(A \\ B), if leaves have no minimum of
 rows. T is at least the penalty of its splits.
 **Proof**: T(B) >= T(A and B) >= T(A) - d(A \\ B): costs are monotone and Lipschitz in rounded costs
@@ -30,6 +30,9 @@ from optree.solvers.all_thresholds.value_rows import bounds_of_groups
 from optree.solvers.kernels.jit import inner_function, kernel
 from optree.solvers.monotone.partial_trees import NO_SPLITS, Structures
 from optree.solvers.monotone.values import ValueTrees
+
+_W, _S, _ROWS, _SQUARES, _WITHIN, _GROUPS, _REACH = range(7)  # sums of a group: `_WITHIN` is E, `_REACH` is d
+_SLICE = 2**25  # rows, times features, times features between two looks at the clock, about
 
 
 @dataclass(eq=False)
@@ -57,9 +60,10 @@ class Supports(Structures):
         self.search = search
         self.penalty, self.per_leaf = search.task.scale.penalty, search.paid[1]
         self.min_rows, grid = search.task.objective.min_samples_leaf, search.grid
-        weight, total, self.squares, self.size = search.sums.T
-        square, self.reach, self.slope = bounds_of_groups(weight, total, float(grid.fine))
-        self.within = self.squares - square
+        weight, total, squares, rows = search.sums.T
+        square, reach, self.slope = bounds_of_groups(weight, total, float(grid.fine))
+        sums = weight, total, rows, squares, squares - square, np.ones_like(rows), reach
+        self.sums = np.stack(sums, axis=1)
         every = np.arange(len(search.codes))
         levels = len(every) if depth is None else depth
         self.supports: list[_Support] = []
@@ -130,16 +134,18 @@ class Supports(Structures):
         return self.node(rows, support.levels - 1, int(support.low[split, side]), bool(support.known[split, side]))
 
     def _take(self, support: _Support, split: int, side: int, child: _Support) -> None:
-        """Take the bound of a child, and bound the similar children of other splits by it (M6)."""
+        """Take the bound of a child, and bound the similar children of other splits by it (M7)."""
         support.low[split, side], support.known[split, side] = child.lower, child.exact
         if self.min_rows > 1:
             return
-        codes, within = self.search.codes[support.rows][:, support.features], self.within[support.rows]
-        inside, reach = codes[:, split] == side, self.reach[support.rows]
-        apart = _by_side(codes[inside], reach[inside])[:, ::-1]  # d(A \\ B)
-        cost = (
-            child.lower - within[inside].sum() + _by_side(codes, within) - np.minimum(float(self.slope) * apart, 2e18)
-        )
+        codes, sums = self.search.codes[support.rows][:, support.features], self.sums[support.rows]
+        inside, of_child, one = codes[:, split] == side, *np.empty((2, len(support.low), sums.shape[1]), np.int64)
+        add_up(codes, sums, one)
+        add_up(codes[inside], sums[inside], of_child)
+        within, every = one[:, _WITHIN], sums[inside].sum(axis=0)
+        within = np.stack([sums[:, _WITHIN].sum() - within, within], axis=1)
+        apart = np.stack([of_child[:, _REACH], every[_REACH] - of_child[:, _REACH]], axis=1)  # d(A \\ B)
+        cost = child.lower - every[_WITHIN] + within - np.minimum(float(self.slope) * apart, 2e18)
         np.maximum(support.low, cost.astype(np.int64), out=support.low, where=~support.known)
 
     def _expand(self, support: _Support) -> None:
@@ -148,74 +154,81 @@ class Supports(Structures):
             return
         self.search.iterations += 1
         self.search.look()
-        rows, support.is_expanded = support.rows, True
-        every, ones = self.size[rows].sum(), self.size[rows] @ self.search.codes[rows]
-        features = np.flatnonzero((ones >= self.min_rows) & (every - ones >= self.min_rows))
-        support.leaf = self.search.leaf(rows)[1] - self.per_leaf
+        codes, sums = self.search.codes[support.rows], self.sums[support.rows]
+        every, one = sums.sum(axis=0), np.empty((codes.shape[1], sums.shape[1]), np.int64)
+        add_up(codes, sums, one)
+        sizes = np.minimum(one[:, _ROWS], every[_ROWS] - one[:, _ROWS])
+        features = np.flatnonzero(sizes >= self.min_rows)
+        support.leaf = self.search.leaf(support.rows)[1] - self.per_leaf
         if not support.levels or not len(features):
-            support.lower, support.exact = support.leaf, True
+            support.lower, support.exact, support.is_expanded = support.leaf, True, True
             return
-        support.features, codes = features, self.search.codes[rows][:, features]
-        gain = np.empty((2, len(features), 2))
-        best_stumps(codes, self.search.sums[rows], self.min_rows, self.search.grid.factor, gain)
-        squares, within, groups = (
-            _by_side(codes, sums) for sums in (self.squares[rows], self.within[rows], np.ones(len(rows), np.int64))
-        )
-        gain = gain.astype(np.int64)
-        cost = squares - gain[0]
+        codes, one = np.ascontiguousarray(codes[:, features]), one[features]
+        gain, limits = np.empty((2, len(features), 2)), (self.min_rows, self.search.grid.factor)
+        step = 1 + _SLICE // codes.size
+        for start in range(0, len(features), step):
+            self.search.look()
+            best_stumps(codes, sums, one, every, *limits, start, min(start + step, len(features)), gain)
+        gain, sides = gain.astype(np.int64), np.stack([every - one, one], axis=1)
+        cost, lower = sides[:, :, _SQUARES] - gain[0], sides[:, :, _WITHIN] + 2 * self.penalty
         if support.levels > 1:
-            cost = np.minimum(cost, squares - gain[1] + self.penalty)
-        low = np.where((groups == 1) | (support.levels <= 2), cost, np.minimum(cost, within + 2 * self.penalty))
-        support.low, support.known = low, low == cost
-
-
-def _by_side(codes: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the sum over the rows with each code of each feature, int64[k, 2]."""
-    ones = np.add.reduce(sums[:, None] * codes, axis=0)
-    return np.stack([sums.sum() - ones, ones], axis=1)
+            cost = np.minimum(cost, sides[:, :, _SQUARES] - gain[1] + self.penalty)
+        is_known = (sides[:, :, _GROUPS] == 1) | (support.levels <= 2)
+        low = np.where(is_known, cost, np.minimum(cost, lower))
+        support.features, support.low, support.known, support.is_expanded = features, low, low == cost, True
 
 
 @kernel
-def best_stumps(codes, sums, min_rows, factor, out):
-    """Write the gain of each child of each feature as a leaf, and the greatest gain of its stumps, to ``out``.
+def add_up(codes, sums, out):
+    """Write the sums over the rows with code 1 of each feature to ``out``, int64[k, c].
 
-    codes : int8[m, k]; sums : int64[m, 4], W, S, squares and rows of each group; out : float64[2, k, 2]. A stump into
-    few rows has no gain. The products of codes are no matrix products of a library, whose threads wait for each other.
-    **Worth**: on two busy cores such products took 46 s of a search, and this kernel 2 s.
+    codes : int8[m, k]; sums : int64[m, c].
+    """
+    out[:] = 0
+    for row in range(len(codes)):
+        for feature in range(len(out)):
+            if codes[row, feature]:
+                for part in range(out.shape[1]):
+                    out[feature, part] += sums[row, part]
+
+
+@kernel
+def best_stumps(codes, sums, one, every, min_rows, factor, start, stop, out):
+    """Write the gain of each child of some features as a leaf, and the greatest gain of its stumps, to ``out``.
+
+    A stump into few rows has no gain. The sums of pairs are no matrix products of a library, whose threads wait for
+    each other. **Worth**: on two busy cores such products took 46 s of a search, and this kernel 2 s.
+
+    codes : int8[m, k]; sums : int64[m, c], W, S and rows of each group first; one : int64[k, c], their sums over the
+    rows with code 1 of a feature; every : int64[c], over all rows; start, stop : the features; out : float64[2, k, 2].
     """
     m, k = codes.shape
-    both, inside, every = np.zeros((k, k, 3), np.int64), np.empty(k, np.int64), np.zeros(3, np.int64)
+    both, inside = np.zeros((stop - start, k, 3), np.int64), np.empty(k, np.int64)
     for row in range(m):
-        count, weight, total, rows = 0, sums[row, 0], sums[row, 1], sums[row, 3]
-        every[0] += weight
-        every[1] += total
-        every[2] += rows
+        count, weight, total, rows = 0, sums[row, _W], sums[row, _S], sums[row, _ROWS]
         for feature in range(k):
             if codes[row, feature]:
                 inside[count] = feature
                 count += 1
-        for first in range(count):
-            of_first = both[inside[first]]
-            for second in range(first, count):
-                of_both = of_first[inside[second]]
-                of_both[0] += weight
-                of_both[1] += total
-                of_both[2] += rows
-    for first in range(k):
-        for second in range(first):
-            for part in range(3):
-                both[first, second, part] = both[second, first, part]
-    for first in range(k):
+        for first in range(start, stop):
+            if codes[row, first]:
+                of_first = both[first - start]
+                for place in range(count):
+                    of_both = of_first[inside[place]]
+                    of_both[0] += weight
+                    of_both[1] += total
+                    of_both[2] += rows
+    for first in range(start, stop):
         for side in range(2):
-            weight, total, rows = both[first, first]
+            weight, total, rows = one[first, _W], one[first, _S], one[first, _ROWS]
             if not side:
-                weight, total, rows = every[0] - weight, every[1] - total, every[2] - rows
+                weight, total, rows = every[_W] - weight, every[_S] - total, every[_ROWS] - rows
             best = 0.0
             for second in range(k):
-                w, s, r = both[first, second]
+                of_both = both[first - start, second]
+                w, s, r = of_both[0], of_both[1], of_both[2]
                 if not side:
-                    own = both[second, second]
-                    w, s, r = own[0] - w, own[1] - s, own[2] - r
+                    w, s, r = one[second, _W] - w, one[second, _S] - s, one[second, _ROWS] - r
                 if r >= min_rows and rows - r >= min_rows:
                     best = max(best, _gain(w, s, factor) + _gain(weight - w, total - s, factor))
             out[0, first, side], out[1, first, side] = _gain(weight, total, factor), best
