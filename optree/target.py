@@ -267,8 +267,16 @@ class Grid:
         """
         weight = np.bincount(leaf, self.weights)
         total = np.bincount(leaf, self.weights * (self.whole - self.centre))  # float64: exact up to 2^53
-        gain = np.floor(total * total / np.maximum(weight, 1.0) * (self.fine * _BELOW_ONE))
-        return self.squares - int(gain.sum())
+        return self.squares - int(self.gain(weight, total).sum())
+
+    def gain(self, weight, total):
+        """Return the units that leaves of some weights save, given the sums of their differences from the centre."""
+        return np.floor(total * total / np.maximum(weight, 1.0) * self.factor)
+
+    @property
+    def factor(self) -> float:
+        """Return ``fine`` less the greatest relative error of a gain."""
+        return self.fine * _BELOW_ONE
 
     @cached_property
     def of_a_leaf(self) -> int:
@@ -323,9 +331,9 @@ class Values(Target):
         return 0.0 if grid.exact else grid.step
 
     def training_loss(self, tree: Tree, problem: Problem) -> int:
-        """Return the squared errors of a tree, in units of the grid."""
+        """Return the squared errors of a tree, in units of the grid; leaves of one prediction count as one leaf."""
         grid = self.grid(problem)
-        return grid.loss(tree.apply(problem.codes)) if tree.n_nodes > 1 else grid.of_a_leaf
+        return grid.loss(tree.prediction[tree.apply(problem.codes)]) if tree.n_nodes > 1 else grid.of_a_leaf
 
     def whole_loss(self, problem: Problem) -> Fraction:
         """Return the squared error of a leaf; 1 if all numbers are equal."""

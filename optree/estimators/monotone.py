@@ -1,10 +1,30 @@
-"""The directions in which predictions may change with a column, as users give them."""
+"""Estimators of monotone trees, and the directions in which predictions may change with a column."""
 
 from __future__ import annotations
 
 from optree.encoding import Encoder
 from optree.errors import OptreeError
 from optree.estimators.parameters import by_column, is_whole
+from optree.problem import Problem
+from optree.solvers import Solver
+from optree.solvers.monotone import solver as monotone
+
+
+class MonotoneTrees:
+    """Estimators of trees whose predictions rise or fall with some columns, if ``monotonic_cst`` is given."""
+
+    def _searcher(self, problem: Problem) -> Solver:
+        """Return the solver of a problem."""
+        if self.monotonic_cst is None:
+            return super()._searcher(problem)
+        kind = problem.target.kind
+        if kind == "actions":
+            raise OptreeError(f"monotonic_cst: criterion {self.criterion!r} is not accepted; give 'squared_error'")
+        if kind == "classes" and len(problem.classes) != 2:
+            raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
+        columns = problem.columns
+        encoder = columns.numbers if columns.has_numbers else columns.encoder
+        return monotone.solver(directions_of(self.monotonic_cst, encoder))
 
 
 def directions_of(given, encoder: Encoder) -> dict[str, int]:

@@ -13,10 +13,8 @@ from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier, TreeEstimator
 from optree.estimators.docstrings import documented
-from optree.estimators.monotone import directions_of
+from optree.estimators.monotone import MonotoneTrees
 from optree.estimators.tables import MOST_CHILDREN
-from optree.problem import Problem
-from optree.solvers import Solver, monotone
 from optree.solvers.lambda_path import lambda_path
 
 
@@ -97,7 +95,7 @@ class OptimalTrees(MultiwayTrees, TreeClassifier):
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
+class OptimalTreeClassifier(LambdaPaths, MonotoneTrees, OptimalTrees):
     """Optimal sparse trees with binary and multiway splits, by the engine.
 
     Minimises the share of misclassified rows, or the loss that ``costs`` define, plus ``regularization`` for each split
@@ -144,14 +142,3 @@ class OptimalTreeClassifier(LambdaPaths, OptimalTrees):
     feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
     monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
-
-    def _searcher(self, problem: Problem) -> Solver:
-        """Return the solver of a problem."""
-        if self.monotonic_cst is None:
-            return super()._searcher(problem)
-        if len(problem.classes) != 2:
-            raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
-        columns = problem.columns
-        return monotone.solver(
-            directions_of(self.monotonic_cst, columns.numbers if columns.has_numbers else columns.encoder)
-        )

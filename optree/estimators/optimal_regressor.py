@@ -10,6 +10,7 @@ import numpy as np
 from optree.actions import AbsoluteErrors
 from optree.errors import choice
 from optree.estimators.docstrings import documented
+from optree.estimators.monotone import MonotoneTrees
 from optree.estimators.optimal import LambdaPaths, SparseTrees
 from optree.estimators.tree_regressor import TreeRegressor
 from optree.target import Target
@@ -19,7 +20,7 @@ _LEVELS, _PARTS = (8, 48), 2**19  # of absolute errors: the limits on levels, an
 
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
+class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTrees):
     """Optimal sparse regression trees over all thresholds of numbers, with a proof.
 
     Minimises the squared or absolute error, as a share of that of a leaf, plus ``regularization`` for each split.
@@ -46,6 +47,11 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     iteration_limit : int or None, default=None
         Evaluations of up to 32 splits with all stumps below them.
     {warm_start}
+    monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
+        For squared errors, the direction in which the prediction may change as a column rises: 1 up, -1 down, 0 both,
+        as in scikit-learn. The tree is optimal among the trees that are monotone for all rows, seen or not; see Notes.
+        Missing values have no order. The search reads a coded feature for each threshold: give ``max_thresholds`` for
+        many rows.
     {common}
 
     Attributes
@@ -66,6 +72,12 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     that of few splits: noise that no tree explains, in units of ``regularization``, makes a proof long. A search that
     reaches the time limit has its best tree and ``gap_``.
 
+    With ``monotonic_cst`` two leaves are in order if rows of both differ in one such column only. Leaves whose means
+    are out of order predict their common mean: the isotonic regression over the order of the leaves. The tree has the
+    least cost of all trees with such predictions. :class:`sklearn.tree.DecisionTreeRegressor` has the same parameter as
+    a restriction of greedy splits: each split parts the predictions of its two sides by one number, so that fewer trees
+    are allowed, and a leaf beyond the number predicts the number.
+
     Examples
     --------
     >>> from optree import OptimalTreeRegressor
@@ -85,6 +97,7 @@ class OptimalTreeRegressor(LambdaPaths, TreeRegressor, SparseTrees):
     criterion: str = "squared_error"
     feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
+    monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
 
     def _target(self, y: np.ndarray) -> Target:
         """Return the target of the criterion."""

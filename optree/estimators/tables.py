@@ -161,8 +161,8 @@ def read_numbers(values, name: str) -> np.ndarray:
         raise OptreeError(f"{name}: {str(error).splitlines()[0].rstrip('.')}; give finite numbers") from error
     lacks = ~np.isfinite(found).reshape(len(found), -1).all(axis=1)
     if lacks.any():
-        rows = f"{int(lacks.sum())} of {len(found)} rows"
-        raise OptreeError(f"{name}: {rows} have no finite number (but NaN or inf); give finite numbers, or leave the rows out")
+        text = f"{int(lacks.sum())} of {len(found)} rows have no finite number (but NaN or inf)"
+        raise OptreeError(f"{name}: {text}; give finite numbers, or leave the rows out")
     return found
 
 

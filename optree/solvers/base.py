@@ -144,6 +144,8 @@ class Declaration:
         Whether ``min_samples_leaf`` counts each row of a target of actions once.
     counts_trees : bool, default False
         Whether it counts all trees up to a bound: a Rashomon set.
+    orders_leaves : bool, default False
+        Whether it refuses trees that the objective accepts, for the predictions of their leaves: monotone trees.
     parameters : mapping of str to Parameter, default {}
     imports : tuple of str, default ()
         Modules that its first search imports. A process with many runs imports them once, before all searches.
@@ -164,6 +166,7 @@ class Declaration:
     warm_start: bool = False
     counts_parts: bool = False
     counts_trees: bool = False
+    orders_leaves: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
 
@@ -371,6 +374,7 @@ class Solver(Declaration):
     def _cheaper(self, task: Task, source: Problem, outcome: Outcome) -> Outcome:
         """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less."""
         is_late = outcome.status in ("time_limit", "memory_limit") and task.clock.budget.seconds != 0
+        is_late = is_late and not self.orders_leaves  # the tree of a sample is not monotone
         if not is_late or not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
             return outcome
         tree, columns = found

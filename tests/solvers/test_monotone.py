@@ -11,37 +11,15 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from support.modes import compiled_only
+from support.monotone import all_rows, count, leaf_numbers, structures, table_of
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier
 from optree.problem import Problem
 from optree.solvers import routing
-from optree.solvers.monotone import Order
+from optree.solvers.monotone.order import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
-
-
-def structures(codes: np.ndarray, rows: np.ndarray, depth: int):
-    """Yield all trees of binary features whose splits separate rows: None for a leaf, or a feature and two trees."""
-    yield None
-    for feature in range(codes.shape[1]) if depth else ():
-        below = codes[rows, feature] == 0
-        if 0 < below.sum() < len(rows):
-            yield from ((feature, pair) for pair in product(*(
-                list(structures(codes, rows[side], depth - 1)) for side in (below, ~below)
-            )))  # fmt: skip
-
-
-def count(tree) -> int:
-    return 1 if tree is None else count(tree[1][0]) + count(tree[1][1])
-
-
-def leaf_numbers(tree, codes: np.ndarray) -> np.ndarray:
-    """Return the leaf of each row, numbered in preorder."""
-    if tree is None:
-        return np.zeros(len(codes), int)
-    feature, (left, right) = tree
-    return np.where(codes[:, feature] == 0, leaf_numbers(left, codes), count(left) + leaf_numbers(right, codes))
 
 
 def least_cost(problem: Problem, grid: np.ndarray, pairs: list, penalty: Fraction, depth: int) -> Fraction:
@@ -61,22 +39,6 @@ def least_cost(problem: Problem, grid: np.ndarray, pairs: list, penalty: Fractio
     return best
 
 
-def table_of(random: np.random.RandomState) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, int]:
-    """Return a random table with its target, weights and a limit on depth."""
-    n, p = random.randint(6, 26), random.randint(2, 4)
-    X = random.randint(0, 3, (n, p)).astype(float)
-    if random.rand() < 0.3:
-        X[random.rand(n) < 0.2, 0] = np.nan
-    noisy = (np.nan_to_num(X).sum(axis=1) > p) ^ (random.rand(n) < 0.25)
-    y = (random.rand(n) < 0.5 if random.rand() < 0.5 else noisy).astype(int)
-    y[:2] = 0, 1
-    table = pd.DataFrame(X, columns=list("abc")[:p])
-    if random.rand() < 0.3:
-        table["flag"] = random.rand(n) < 0.5
-    weights = random.randint(1, 4, n) if random.rand() < 0.4 else np.ones(n, int)
-    return table, y, weights, int(random.choice([1, 2, 2, 3] if table.shape[1] == 2 else [1, 2, 2]))
-
-
 def check(seed: int) -> bool:
     """Compare with brute force; return whether the constraint costs anything."""
     random = np.random.RandomState(seed)
@@ -86,14 +48,7 @@ def check(seed: int) -> bool:
     limits = {"max_depth": depth, "penalty": penalty}
     model = OptimalTreeClassifier(regularization, monotonic_cst=directions, **limits).fit(X, y, weights)
     problem, _ = model._problem(X, y, weights)
-    values = [[*sorted(X[name].dropna().unique()), *[np.nan] * int(X[name].isna().any())] for name in X]
-    rows = list(product(*values))
-    grid = pd.DataFrame(rows, columns=X.columns).astype(X.dtypes.to_dict())
-    pairs = []
-    for (i, low), (j, high) in product(enumerate(rows), repeat=2):
-        apart = [c for c in range(len(low)) if not (low[c] == high[c] or (low[c] != low[c] and high[c] != high[c]))]
-        if len(apart) == 1 and directions[apart[0]] and low[apart[0]] < high[apart[0]]:
-            pairs.append((i, j) if directions[apart[0]] > 0 else (j, i))
+    grid, pairs = all_rows(X, directions)
     total = int(weights.sum())
     least = least_cost(problem, problem.columns.encoder.transform(grid), pairs, Fraction(regularization) * total, depth)
     assert model.status_ == "optimal"

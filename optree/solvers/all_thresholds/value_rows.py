@@ -100,6 +100,15 @@ def _greatest_increase(mean: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return found
 
 
+def bounds_of_groups(weight: np.ndarray, total: np.ndarray, fine: float) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return q and d of ``squares.py`` for groups of weights w and sums s, int64[n]: d in units of a slope, and it."""
+    mean = total / weight
+    square = np.ceil(fine * total * mean * _UP).astype(np.int64) + 2
+    reach = np.minimum(fine * _greatest_increase(mean, weight) * _UP + 16, 2.0**52)
+    slope = 1 << max(0, int(np.ceil(np.log2(reach.sum() / _REACH))))
+    return square, np.ceil(reach / slope).astype(np.int64), slope
+
+
 def _groups(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the group of equal rows of each row, int64[n], and the first row of each group."""
     n, bits, labels = len(X), np.ascontiguousarray(X, np.float64).view(np.uint64), np.zeros(len(X), np.uint16)
@@ -131,10 +140,7 @@ class ValueRows(Rows):
         weight = np.bincount(group, grid.weights).astype(np.int64)
         total = np.bincount(group, grid.weights * (grid.whole - grid.centre)).astype(np.int64)
         mean, fine = total / weight, float(grid.fine)
-        square = np.ceil(fine * total * mean * _UP).astype(np.int64) + 2
-        reach = np.minimum(fine * _greatest_increase(mean, weight) * _UP + 16, 2.0**52)
-        self.slope = 1 << max(0, int(np.ceil(np.log2(reach.sum() / _REACH))))
-        reach = np.ceil(reach / self.slope).astype(np.int64)
+        square, reach, self.slope = bounds_of_groups(weight, total, fine)
         if min_rows == 1:
             self.values = weight, total, square
             X = X if len(first) == len(X) else X[first]
