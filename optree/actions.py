@@ -102,8 +102,8 @@ class Actions(Target):
         return int(weights @ np.take_along_axis(self.y, predicted[:, None].astype(np.intp), axis=1)[:, 0])
 
     def whole_loss(self, problem: Problem) -> Fraction:
-        """Return the regret of the best single action; 1 if an action is the cheapest for all rows."""
-        return int((problem.weights @ self.y).min()) / Fraction(self.unit) or Fraction(1)
+        """Return the regret of the best single action; a whole unit if an action is the cheapest for all rows."""
+        return (int((problem.weights @ self.y).min()) or 1) / Fraction(self.unit)
 
     def as_classes(self, problem: Problem) -> Problem:
         """Return the problem of classes whose misclassified weight is the regret and a constant.

@@ -87,14 +87,14 @@ def limit(head: dict, name: str, least: int, most: int, default: float = inf) ->
 
 def fraction(text, name: str) -> Fraction:
     """Return an exact number that is 0 or more."""
-    form = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-[0-9]{1,2})?|[0-9]{1,18}/[1-9][0-9]{0,17}"
+    form = r"[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,3})?|[0-9]{1,18}/[1-9][0-9]{0,17}"
     need(type(text) is str and re.fullmatch(form, text), f"{name}: {str(text)[:40]!r} is no number from 0 on")
     return Fraction(text)
 
 
 def whole_numbers(texts: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
     """Return decimals as whole steps above the least one, the step, and the least one."""
-    form, (distinct, place) = r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", np.unique(texts, return_inverse=True)
+    form, (distinct, place) = r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,3})?", np.unique(texts, return_inverse=True)
     for text in distinct:
         need(re.fullmatch(form, text), f"data: the target {text[:40]!r} is no decimal")
     exact = [Fraction(text) for text in distinct]

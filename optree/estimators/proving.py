@@ -76,7 +76,7 @@ class Provable:
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         if isinstance(problem.target, AbsoluteErrors):
-            raise OptreeError("prove: criterion = 'absolute_error' has no proofs; 'squared_error' has")
+            raise OptreeError("prove: criterion = 'absolute_error' has no proofs; give criterion = 'squared_error'")
         if len(problem.classes) == 1 and problem.target.kind == "actions":
             raise OptreeError("prove: the costs of one action have no proofs; the costs of two or more have")
         columns, objective = problem.columns, self._charged(objective, problem).of_rows(problem)

@@ -89,9 +89,12 @@ def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
     if table.shape != (len(classes),) * 2:
         shape = (len(classes),) * 2
         raise OptreeError(f"costs have shape {table.shape}; {shape}, true class by predicted class, is needed")
-    whole, unit = as_whole([_decimal("costs: one", value) for value in table.flat])
-    if unit > 10**9:
-        raise OptreeError("costs: at most nine decimals are accepted")
+    exact = [_decimal("costs: one", value) for value in table.flat]
+    whole, unit = as_whole(exact)
+    if unit > 10**9 or max(whole) >= 2**53:
+        value = table.flat[max(range(len(exact)), key=lambda place: len(str(exact[place])))]
+        accepted = "give numbers of at most nine decimals, below 2^53 in units of the last one"
+        raise OptreeError(f"costs: one is {value!r}, of too many digits; {accepted}")
     return np.array(whole, np.int64).reshape(table.shape), unit
 
 

@@ -218,6 +218,8 @@ def write_proof(
             lower_bound = cost - ceil(max(0, own - lower_bound) / Fraction(scale.row) * row)
         row *= 1 if grid.exact else Fraction(str(grid.step)) ** 2
     body, supports = b"", 0
+    if kind == "actions" and lower_bound is not None and not (problem.weights @ problem.y).min():
+        lower_bound = 0  # beside prices of 0
     if lower_bound is not None:
         target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
         found, _ = proof.search(target)
@@ -239,10 +241,11 @@ def write_proof(
     else:
         target = _unused("class", columns)
         columns[target] = [problem.classes[k] for k in problem.y.tolist()]
-    weight_name = None
-    if (problem.weights != 1).any() or unit != 1:
+    weight_name, weights = None, [weight * unit for weight in problem.weights.tolist()]
+    own = 1 if max(max(weight.as_integer_ratio()) for weight in weights) < 10 * _MOST_DIGITS else 1 / unit
+    if (problem.weights != 1).any() or own * unit != 1:  # of too many digits: the verifier gets whole weights
         weight_name = _unused("weight", columns)
-        columns[weight_name] = [str(weight * unit) for weight in problem.weights.tolist()]
+        columns[weight_name] = [str(weight * own) for weight in weights]
     head = {
         "features": [_statement(feature, objective, problem, scale) for feature in texts.features],
         "missing": texts.missing,
@@ -256,7 +259,7 @@ def write_proof(
         "max_splits": objective.max_splits,
         "min_samples_leaf": objective.min_samples_leaf if objective.min_samples_leaf > 1 else None,
         "tree": nodes,
-        "claim": "optimal" if gap == 0 else str(gap),
+        "claim": "optimal" if gap == 0 else str(gap * own),
         "supports": supports,
     }
     rest = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" + body

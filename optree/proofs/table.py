@@ -120,12 +120,14 @@ def _losses(features: Sequence[ProofFeature], problem: Problem, objective: Objec
     losses, rows = sums[:, :-1], sums[:, -1]
     certain = losses.min(axis=1)
     losses = losses - certain[:, None]
+    error, price = scale.error, scale.penalty
     charges = scale.charges_of(feature.statement[0] for feature in features)
-    highest = scale.penalty + max(charges, default=0)
-    if int(losses.sum()) * scale.error + highest * 10**4 >= _MOST_COST:
-        raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
-    sums, inevitable = np.column_stack([losses, losses.max(axis=1), rows]), int(certain.sum()) * scale.error
-    return _Sums(codes, sums, scale.error, 0, scale.error, scale.penalty, charges, inevitable)
+    if problem.target.kind == "actions" and not losses.sum(axis=0).min():  # shares of a regret of 0
+        error, price, charges = 1, 0, [0] * len(charges)
+    if int(losses.sum()) * error + (price + max(charges, default=0)) * 10**4 >= _MOST_COST:
+        raise OptreeError("proof: costs have too many digits for a proof; give weights, costs or a lambda of fewer")
+    sums, inevitable = np.column_stack([losses, losses.max(axis=1), rows]), int(certain.sum()) * error
+    return _Sums(codes, sums, error, 0, error, price, charges, inevitable)
 
 
 def _squares(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> _Sums:
@@ -139,7 +141,7 @@ def _squares(features: Sequence[ProofFeature], problem: Problem, objective: Obje
     squares, reach = int(sums[:, 2].sum()), int(np.abs(sums[:, 1]).sum())
     bits = min(62 - (reach**2).bit_length(), 52 - squares.bit_length())
     if bits < 0 or total >= 2**50:
-        raise OptreeError("proof: the target has too many digits for a proof; give rounded numbers, or smaller weights")
+        raise OptreeError("proof: the target has too many digits for a proof; give numbers or weights of fewer")
     fine = 2**bits
     sums[:, 2] = -(-fine * sums[:, 1] ** 2 // sums[:, 0])
     leaf = fine * squares - fine * int(sums[:, 1].sum()) ** 2 // total

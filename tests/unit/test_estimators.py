@@ -337,6 +337,9 @@ def test_costs_of_mistakes():
     assert set(y[dear.predict(X) == 2]) == {2}
     with refused("costs have shape (2, 2)", "(3, 3)"):
         OptimalTreeClassifier(costs=[[0, 1], [1, 0]]).fit(X, y)
+    for costs in ([[0, 1e120, 1], [1, 0, 1], [1, 1, 0]], [[0, 1e-100, 1], [1, 0, 1], [1, 1, 0]]):
+        with refused("costs: one is 1e", "of too many digits; give numbers of at most nine decimals"):
+            OptimalTreeClassifier(costs=costs).fit(X, y)
     with refused("costs: one is -1"):
         OptimalTreeClassifier(costs=-np.ones((3, 3), int)).fit(X, y)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from fractions import Fraction
@@ -151,6 +152,57 @@ def test_a_policy_without_regret_has_a_proof(capsys, tmp_path):
     assert answer(capsys, model, X, costs, tmp_path).startswith("optimal: cost 0, ")
 
 
+@pytest.mark.parametrize("exponent", [0, -100, 120])
+@pytest.mark.parametrize("regularization", ["0.01", "0.0123456789012345", "1/7"])
+def test_an_action_without_regret_has_a_proof_whatever_the_digits(regularization, exponent, capsys, tmp_path):
+    random = np.random.default_rng(0)
+    X, whole, real = random.integers(0, 5, (40, 3)), random.integers(0, 9, 40), random.random(40)
+    scale = float(f"1e{exponent}")
+    for costs in ([whole, whole + 3], [real, real], [real, real + random.random(40)], [0 * real + np.pi, real + 4]):
+        given = np.column_stack(costs) * scale
+        penalty = "leaf" if len(set(costs[0])) < 10 else "split"
+        model = OptimalPolicyTree(regularization, max_depth=2, penalty=penalty).fit(X, given)
+        assert answer(capsys, model, X, given, tmp_path).startswith("optimal: cost ")
+
+
+@pytest.mark.parametrize("exponent", [-100, -3, 120])
+@pytest.mark.parametrize(
+    "model", [OptimalPolicyTree(max_depth=2), OptimalTreeClassifier(max_depth=2), OptimalTreeRegressor(max_depth=2)]
+)
+def test_numbers_with_long_exponents_have_proofs(model, exponent, capsys, tmp_path):
+    """So have weights, of whole numbers or of many digits: the program gets whole weights."""
+    random, scale = np.random.default_rng(1), float(f"1e{exponent}")
+    X, y = random.integers(0, 5, (40, 3)), random.integers(0, 2, 40)
+    numbers, is_regression = random.integers(0, 9, (40, 2)) * scale, isinstance(model, OptimalTreeRegressor)
+    target = y if isinstance(model, OptimalTreeClassifier) else numbers[:, 0] if is_regression else numbers
+    many, few = random.random(40) * scale, random.integers(1, 4, 40) * 2.0**-3
+    for weights in (None, few, many) if target is y else (None, few):
+        line = answer(capsys, model.fit(X, target, weights), X, target, tmp_path, sample_weight=weights)
+        assert line.startswith("optimal: cost ")
+        assert model.status_ == "optimal"
+    if is_regression:
+        with refused("proof: the target has too many digits for a proof; give numbers or weights of fewer"):
+            target = random.random(40)
+            model.fit(X, target, many).prove(X, target, tmp_path / "tree.proof", many)
+
+
+def claimed(path) -> float:
+    """Return the gap that a proof claims."""
+    return float(Fraction(json.loads(path.read_bytes().split(b"\n")[1])["claim"]))
+
+
+def test_the_gap_of_weights_of_many_digits_is_in_the_units_of_the_table(capsys, tmp_path):
+    random = np.random.default_rng(0)
+    X, y, weights = random.integers(0, 2, (200, 12)), random.integers(0, 2, 200), random.random(200) / 3
+    with pytest.warns(ConvergenceWarning):
+        model = OptimalTreeClassifier("0.005", iteration_limit=30, max_thresholds=1).fit(X, y, weights)
+    written = model.prove(X, y, tmp_path / "tree.proof", weights)
+    line = answer(capsys, model, X, y, tmp_path, sample_weight=weights)
+    said, cost = float(line.removeprefix("within ").split(":")[0]), float(Fraction(line.split()[3][:-1]))
+    assert cost * float(written.gap) == pytest.approx(float(model.cost_) * claimed(written.path))
+    assert 0 < said <= claimed(written.path)
+
+
 def test_a_policy_tree_that_is_not_optimal_has_no_proof(tmp_path):
     X, y = table()
     costs = prices(X, y, 2).round(1)
@@ -179,7 +231,7 @@ def test_a_regression_tree_that_is_not_optimal_has_no_proof(tmp_path):
     model.cost_ = model.lower_bound_ = leaf.cost_
     with pytest.raises(OptreeError, match="above the least cost"):
         model.prove(X, y, tmp_path / "tree.proof")
-    with pytest.raises(OptreeError, match="criterion = 'absolute_error' has no proofs"):
+    with refused("prove: criterion = 'absolute_error' has no proofs; give criterion = 'squared_error'"):
         OptimalTreeRegressor("0.2", criterion="absolute_error").fit(X, y).prove(X, y, tmp_path / "tree.proof")
 
 
