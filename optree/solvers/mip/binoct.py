@@ -1,7 +1,7 @@
 """BinOCT: the mixed-integer program of optimal classification trees with thresholds in binary.
 
-Idea: a complete tree of the given depth, all of whose nodes split. Binary variables choose the column of each split (f),
-and the bits of its threshold's position among the column's thresholds (t), by binary search. A bit of a range of
+Idea: a complete tree of the given depth, all of whose nodes split. Binary variables choose the column of each split
+(f), and the bits of its threshold's position among the column's thresholds (t), by binary search. A bit of a range of
 thresholds sends all rows between them to one side, in one constraint. Complexity: O(2^D (p + log n)) binary variables
 and O(2^D T) constraints for depth D, p columns and T thresholds, with O(D 2^D n p log T) coefficients.
 
@@ -24,7 +24,7 @@ from optree.tree import LEAF
 
 
 def ranges(thresholds: int) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
-    """Yield the ranges of two thresholds or more that binary search halves: first, middle, last + 1, and the bits so far.
+    """Yield each range of two thresholds or more in a binary search: first, middle, last + 1, and the bits so far.
 
     A threshold of the upper half has a 1 as its next bit.
     """
@@ -80,6 +80,8 @@ class BinOCT:
             if len(of_class):
                 terms = (weight[None, of_class], self.l[of_class].T), (-weight.sum(), self.p[:, [k]])
                 program.require(-np.inf, 0, *terms, (-1, self.e[:, [k]]))
+        # the rows of a cell in a leaf lose the least of the cell or more (proof: `oct.OCT._lose`)
+        program.require(0, np.inf, (1, self.e), (-cells.losses.min(axis=1)[None], self.l.T))
         for node in range(inner):
             for column in range(columns):
                 self._send(node, column)

@@ -1,4 +1,4 @@
-"""The complete binary tree of a given depth, which a mixed-integer program fills with splits, and the rows of a problem.
+"""The complete binary tree of a given depth, which a mixed-integer program fills with splits, and a problem's rows.
 
 The nodes are numbered as in a heap: the children of node t are 2 t + 1 and 2 t + 2. The inner nodes come first.
 """

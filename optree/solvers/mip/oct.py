@@ -5,10 +5,10 @@ Idea: a complete tree of the given depth. Binary variables choose the column of 
 O(2^D (p + n)) variables and O(2^D n) constraints for depth D, p columns and n rows; the search is exponential in them.
 
 Source: D. Bertsimas, J. Dunn, "Optimal classification trees", Machine Learning 106, 2017, section 3.1. The objective
-is loss + lambda * splits; the paper divides the errors by those of one leaf. Numbers are replaced by their ranks, divided
-by the number of thresholds, so that the paper's epsilon of a column is one rank. Rows with equal numbers are one row
-with weights. The paper's constraints of each row, leaf and ancestor are summed over the leaves on one side of an
-ancestor: `OCT._send` has the proof. Constraints that no optimal solution needs are left out: the upper bounds on the
+is loss + lambda * splits; the paper divides the errors by those of one leaf. Numbers are replaced by their ranks,
+divided by the number of thresholds, so that the paper's epsilon of a column is one rank. Rows with equal numbers are
+one row with weights. The paper's constraints of each row, leaf and ancestor are summed over the leaves on one side of
+an ancestor: `OCT._send` has the proof. Constraints that no optimal solution needs are left out: the upper bounds on the
 loss of a leaf, and without a limit on rows per leaf the variables of non-empty leaves (l).
 """
 
@@ -73,12 +73,19 @@ class OCT:
         left, right = (list(side) for side in self.complete.leaves_below(node))
         a, b, epsilon = self.a[None, node], self.b[None, [node]], 1 / self.complete.cells.thresholds
         program.require(-1, np.inf, (self.x, a), (-1, b), (-1, self.z[:, right]))
-        most, least = 1 + epsilon.max(), epsilon.min()  # without a split, least <= 0 is false: no row goes left
-        program.require(-np.inf, most - least, (self.x + epsilon - least, a), (-1, b), (most, self.z[:, left]))
+        least = epsilon.min()  # without a split, least <= 0 is false: no row goes left
+        most = (self.x + epsilon).max(axis=1, keepdims=True)
+        program.require(-np.inf, most.ravel() - least, (self.x + epsilon - least, a), (-1, b), (most, self.z[:, left]))
 
     def _lose(self, program: Program) -> None:
-        """Require that the loss of a leaf is the loss of its rows for its class."""
+        """Require that the loss of a leaf is at least the loss of its rows for its class, and the least of each cell.
+
+        Statement: the second constraint holds in each solution. Proof: the rows of a cell in a leaf are all predicted
+        as one class, which loses the least of the cell or more. Used in: OCT. Worth: 12.8 to 5.1 s on a problem of
+        depth three.
+        """
         losses = self.complete.cells.losses
+        program.require(0, np.inf, (1, self.L[:, None]), (-losses.min(axis=1)[None], self.z.T))
         for k, loss in enumerate(losses.T):
             most = float(loss.sum())
             program.require(-most, np.inf, (1, self.L[:, None]), (-loss[None], self.z.T), (-most, self.c[:, [k]]))

@@ -1,7 +1,8 @@
 """A mixed-integer program, written block by block, and its search by HiGHS.
 
-HiGHS searches in a thread of its own, so that ``driver.drive`` sees limits and Ctrl-C. HiGHS then ends at the next of
-its callbacks, within a node. The limit on nodes is HiGHS's own, which makes a search repeatable.
+HiGHS searches in a thread of its own, so that ``driver.drive`` sees limits and Ctrl-C. HiGHS ends at its next
+callback. In a large program a callback may be seconds away: then the search ends without HiGHS, whose thread ends
+later. The limit on nodes is HiGHS's own, which makes a search repeatable.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from optree.solvers.kernels.codes import COMPLETE, PAUSED
 _BYTES = 100  # of memory for a coefficient: ours, HiGHS's copy, and those of its presolve
 _TOLERANCE = 1e-6  # HiGHS's, of a bound
 _LOOK_SECONDS = 0.02  # between two looks at the limits
+_GRACE_SECONDS = 1.0  # for HiGHS to end
+_LARGE = 10**6  # coefficients, from which HiGHS's presolve looks at no limit for up to a minute
 
 
 class Program:
@@ -72,7 +75,10 @@ class Program:
         lp.col_cost_, lp.col_upper_ = (np.concatenate(known) for known in (self._costs, self._upper))
         lp.col_lower_ = np.zeros(self.size)
         rows, lower, upper = zip(*self._bounds, strict=True)
-        lp.row_lower_, lp.row_upper_ = np.repeat(lower, rows), np.repeat(upper, rows)
+        lp.row_lower_, lp.row_upper_ = (
+            np.concatenate([np.broadcast_to(bound, n) for bound, n in zip(bounds, rows, strict=True)])
+            for bounds in (lower, upper)
+        )
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = self.size, matrix.shape[0]
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
@@ -120,6 +126,8 @@ class Search:
             "time_limit": None if budget.seconds is None else max(0.0, budget.seconds - clock.seconds()),
         }
         self._highs = program.highs(self._highspy)
+        if self._highs.getNumNz() > _LARGE:
+            options["presolve"] = "off"
         for option, value in options.items():
             if value is not None:
                 self._highs.setOptionValue(option, value)
@@ -169,8 +177,11 @@ class Search:
     def end(self) -> tuple[int, str]:
         """End HiGHS; return the lower bound, and the status of a search that no limit of ours has ended."""
         self._stopped = True
+        wait([self._run], _GRACE_SECONDS)
+        self._pool.shutdown(wait=False)
+        if not self._run.done():
+            return self._lower, ""
         self._run.result()
-        self._pool.shutdown()
         info, ended, statuses = self._highs.getInfo(), self._highs.getModelStatus(), self._highspy.HighsModelStatus
         self._nodes = max(self._nodes, int(info.mip_node_count))
         self._raise(info.mip_dual_bound)

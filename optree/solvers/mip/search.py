@@ -40,9 +40,9 @@ def search(task: Task, seed: int, name: str, formulate: Callable[[CompleteTree, 
     lower, status, iterations = complete.unavoidable if complete.depth else cost, "optimal", 1
     clock.prepared()
 
-    def offer(splits: Splits) -> int:
+    def offer(x: np.ndarray) -> int:
         nonlocal cost, best
-        found = complete.best(splits)
+        found = complete.best(formulation.splits(x))
         if found[0] < cost:
             cost, best = found
         return cost
@@ -53,7 +53,7 @@ def search(task: Task, seed: int, name: str, formulate: Callable[[CompleteTree, 
             formulation = formulate(complete, program)
             start = formulation.solution(complete.placed(best))
             units = task.scale, complete.first_leaf
-            highs = Search(program, name, start, lambda x: offer(formulation.splits(x)), (cost, lower), *units, clock, seed)
+            highs = Search(program, name, start, offer, (cost, lower), *units, clock, seed)
         except Stopped as stop:
             status = stop.args[0]
         except KeyboardInterrupt:
