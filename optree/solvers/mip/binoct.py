@@ -82,7 +82,7 @@ class BinOCT:
                 program.require(-np.inf, 0, *terms, (-1, self.e[:, [k]]))
         # the rows of a cell in a leaf lose the least of the cell or more (proof: `oct.OCT._lose`)
         program.require(0, np.inf, (1, self.e), (-cells.losses.min(axis=1)[None], self.l.T))
-        for node in range(inner):
+        for node in program.write(inner):
             for column in range(columns):
                 self._send(node, column)
 

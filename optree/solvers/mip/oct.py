@@ -46,7 +46,7 @@ class OCT:
         self.size = program
         program.require(0, 0, (1, self.a), (-1, self.d[:, None]))
         program.require(-np.inf, 0, (1, self.b[:, None]), (-1, self.d[:, None]))
-        for node in range(inner):
+        for node in program.write(inner):
             if node:
                 program.require(-np.inf, 0, (1, self.d[None, [node]]), (-1, self.d[None, [(node - 1) // 2]]))
             self._send(program, node)

@@ -7,6 +7,7 @@ later. The limit on nodes is HiGHS's own, which makes a search repeatable.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from math import ceil
 
@@ -30,12 +31,31 @@ class Program:
 
     clock : Clock
         Each block looks at its limits, and raises :class:`Stopped` at one.
+
+    Attributes
+    ----------
+    iterations : int
+        One for CART's tree, and one for each inner node whose constraints are added.
+    size : int
+        The number of variables.
     """
 
     def __init__(self, clock: Clock):
-        self._clock, self.size = clock, 0
+        self.clock, self.size, self.iterations = clock, 0, 1
         self._lower, self._upper, self._costs, self._whole = [], [], [], []
         self._blocks, self._bounds = [], []
+
+    def check(self, more_mib: float = 0.0) -> None:
+        """Raise :class:`Stopped` at a limit; ``more_mib`` MiB are about to be allocated."""
+        if status := self.clock.limit(self.iterations, more_mib):
+            raise Stopped(status)
+
+    def write(self, nodes: int) -> Iterator[int]:
+        """Yield inner nodes whose constraints are to be added; each is an iteration."""
+        for node in range(nodes):
+            yield node
+            self.iterations += 1
+            self.check()
 
     def variables(self, *shape: int, upper: float = 1.0, cost: float = 0.0, whole: bool = True) -> np.ndarray:
         """Add variables from 0 to ``upper``; return their numbers, int64[shape]."""
@@ -54,8 +74,7 @@ class Program:
         parts = [np.broadcast_arrays(np.asarray(c, float), variables) for c, variables in terms]
         parts = [[np.broadcast_to(one, (rows, one.shape[1])) for one in part] for part in parts]
         width = sum(variables.shape[1] for _, variables in parts)
-        if status := self._clock.limit(1, rows * width * _BYTES / 2**20):
-            raise Stopped(status)
+        self.check(rows * width * _BYTES / 2**20)
         self._blocks.append([np.hstack(part) for part in zip(*parts, strict=True)])
         self._bounds.append((rows, lower, upper))
 
@@ -107,15 +126,16 @@ class Search:
         The cost of the start, and a lower bound.
     scale : Scale
     offset : int
-    clock : Clock
     seed : int
     """
 
-    def __init__(self, program, name, start, offer, interval, scale, offset: int, clock: Clock, seed: int):
+    def __init__(self, program: Program, name: str, start, offer, interval, scale, offset: int, seed: int):
+        clock = program.clock
         self._highspy = imported("highspy", "mip", f"solver {name}")
         self._offer, (self._cost, self._lower), self._error, self._offset = offer, interval, scale.error, offset
         self._name, self._nodes, self._stopped, budget = name, 0, False, clock.budget
-        self._most = None if budget.iterations is None else int(budget.iterations) - 1
+        self._before = program.iterations
+        self._most = None if budget.iterations is None else int(budget.iterations) - self._before
         gap = (1 - 1e-3) / self._error  # a smaller gap is closed: costs are whole
         options = {
             "threads": 1,
@@ -161,9 +181,9 @@ class Search:
 
     @property
     def iterations(self) -> int:
-        """Return one for the start, and one for each node; less than the limit while HiGHS goes on to obey it."""
+        """Return the program's iterations, and one for each node; below the limit while HiGHS goes on to obey it."""
         running = self._most is not None and not self._run.done()
-        return 1 + (min(self._nodes, self._most - 1) if running else self._nodes)
+        return self._before + (min(self._nodes, self._most - 1) if running else self._nodes)
 
     def interval(self) -> tuple[int, int]:
         """Return the cost of the best tree and a lower bound, which stays below the cost until HiGHS has ended."""

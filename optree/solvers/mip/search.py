@@ -15,7 +15,7 @@ from optree.solvers.driver import drive
 from optree.solvers.mip.complete_tree import DEEPEST, Cells, CompleteTree, Splits
 from optree.solvers.mip.program import Program, Search
 
-ITERATION = "one node of HiGHS, after CART's tree as the first"
+ITERATION = "CART's tree, one inner node whose constraints are written, or one node of HiGHS"
 
 
 class Formulation(Protocol):
@@ -37,7 +37,8 @@ def search(task: Task, seed: int, name: str, formulate: Callable[[CompleteTree, 
         raise Stopped(status)
     complete = CompleteTree(task, Cells.of(task.problem, clock))
     cost, best = complete.best(complete.cart(seed))
-    lower, status, iterations = complete.unavoidable if complete.depth else cost, "optimal", 1
+    lower, status = complete.unavoidable if complete.depth else cost, "optimal"
+    program = Program(clock)
     clock.prepared()
 
     def offer(x: np.ndarray) -> int:
@@ -49,11 +50,11 @@ def search(task: Task, seed: int, name: str, formulate: Callable[[CompleteTree, 
 
     if lower < cost:
         try:
-            program = Program(clock)
+            program.check()
             formulation = formulate(complete, program)
             start = formulation.solution(complete.placed(best))
             units = task.scale, complete.first_leaf
-            highs = Search(program, name, start, offer, (cost, lower), *units, clock, seed)
+            highs = Search(program, name, start, offer, (cost, lower), *units, seed)
         except Stopped as stop:
             status = stop.args[0]
         except KeyboardInterrupt:
@@ -61,8 +62,8 @@ def search(task: Task, seed: int, name: str, formulate: Callable[[CompleteTree, 
         else:
             stopped = drive(highs, clock, task.trace.add)
             lower, ended = highs.end()
-            iterations = highs.iterations
-            status = "optimal" if lower >= cost else stopped or clock.limit(iterations) or ended
+            program.iterations = highs.iterations
+            status = "optimal" if lower >= cost else stopped or clock.limit(program.iterations) or ended
     clock.searched()
     tree, columns = complete.tree(best)
-    return Outcome(tree, min(lower, cost), status, {"iterations": iterations}, columns=columns)
+    return Outcome(tree, min(lower, cost), status, {"iterations": program.iterations}, columns=columns)
