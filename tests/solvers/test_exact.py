@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from support.declared import PROGRAMS
 from support.modes import seeds
 from support.objectives import REGULARIZATIONS, depths, regularizations
 from support.oracle import check
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.slow
 EXACT = [
     solver.name
     for solver in map(solvers.get, solvers.names())
-    if solver.exact and "accuracy" in solver.measures and solver.name not in ("exhaustive", "osdt")
-]  # osdt is exponential in leaves: tests/test_leaf_sets.py
+    if solver.exact and "accuracy" in solver.measures and solver.name not in ("exhaustive", "osdt", *PROGRAMS)
+]  # osdt is exponential in leaves: tests/test_leaf_sets.py; programs: tests/test_mip.py
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -13,6 +13,7 @@ from optree.solvers import Solver
 from support.problems import make, random_problem, with_costs
 
 LIMITS = {name: 3 if one.unset is None else one.unset + 1 for name, one in CONSTRAINTS.items()}
+PROGRAMS = ("binoct", "oct")  # mixed-integer programs: a node takes milliseconds
 MEASURES = {name: name for name in ("accuracy", "balanced-accuracy", "jaccard", "auc")}
 MEASURES |= {"f-beta": "f1", "partial-auc": "partial-auc:0.3", "weighted-accuracy": "weighted-accuracy:3"}
 
@@ -47,6 +48,8 @@ def draw(solver: Solver, seed: int) -> tuple[Problem, Objective]:
     for name in CONSTRAINTS if measure in ADDITIVE else ():
         if name in solver.needs or (name in solver.constraints and random.randint(2)):
             fields[name] = int(random.randint(CONSTRAINTS[name].minimum, 4))
+    if solver.name in PROGRAMS:
+        fields["max_depth"] = min(fields["max_depth"], 2)
     may_cost = "feature_costs" in solver.constraints and measure in ADDITIVE and problem.costs is None
     if may_cost and random.randint(2):
         fields["feature_costs"] = {f"x{j}": random.choice(["0", "0.05", "0.3", "9"]).item() for j in range(3)}

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.columns import Columns, NumberSplit
+from optree.objective import Objective
+from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.ranks import at_ranks, ranks
 from optree.tree import LEAF, Tree
 
 
-def run(task: Task, seed: int, criterion: str) -> Outcome:
-    """Grow a tree and prune it. scikit-learn has no limits, so the tree is always finished."""
+def grow(problem: Problem, objective: Objective, X: np.ndarray, criterion: str, seed: int):
+    """Return scikit-learn's tree over the columns X, within the constraints."""
     from sklearn.tree import DecisionTreeClassifier
 
-    problem, objective = task.problem, task.objective
-    if objective.max_depth == 0 or objective.max_splits == 0:
-        columns, _ = problem.columns.at_splits([])
-        return Outcome(Tree.leaf(problem.over(columns)), None, "heuristic", {"iterations": 0}, columns=columns)
     model = DecisionTreeClassifier(
         criterion=criterion,
         max_depth=objective.max_depth,
@@ -30,12 +28,23 @@ def run(task: Task, seed: int, criterion: str) -> Outcome:
         min_samples_leaf=objective.min_samples_leaf,
         random_state=seed,
     )
+    return model.fit(X, problem.y, sample_weight=problem.weights).tree_
+
+
+def run(task: Task, seed: int, criterion: str) -> Outcome:
+    """Grow a tree and prune it. scikit-learn has no limits, so the tree is always finished."""
+    problem, objective = task.problem, task.objective
+    if objective.max_depth == 0 or objective.max_splits == 0:
+        columns, _ = problem.columns.at_splits([])
+        return Outcome(Tree.leaf(problem.over(columns)), None, "heuristic", {"iterations": 0}, columns=columns)
     columns = problem.columns
-    X, values = _ranks(columns.as_numbers(task.clock.check).X) if columns.has_numbers else (problem.codes, [])
-    grown = model.fit(X, problem.y, sample_weight=problem.weights).tree_
+    # scikit-learn reads float32, which has ranks exactly, but not all numbers and no infinite ones.
+    numbers = ranks(columns.as_numbers(task.clock.check).X, np.float32) if columns.has_numbers else (problem.codes, [])
+    grown = grow(problem, objective, numbers[0], criterion, seed)
     split_of = {node: (int(grown.feature[node]), False) for node in np.flatnonzero(grown.feature >= 0).tolist()}
     if columns.has_numbers:
-        columns, split_of = _at_splits(columns, grown, values, list(split_of))
+        splits = {node: (feature, int(grown.threshold[node])) for node, (feature, _) in split_of.items()}
+        columns, split_of = at_ranks(columns, numbers[1], splits)
 
     def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
         if node not in split_of:
@@ -48,32 +57,6 @@ def run(task: Task, seed: int, criterion: str) -> Outcome:
         columns = columns.keep(sorted(tree.used_features))
         tree = tree.over(columns.features)
     return Outcome(tree, None, "heuristic", {"iterations": len(split_of)}, columns=columns)
-
-
-def _ranks(X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the rank of each number among the distinct values of its column, float32[n, p], and these values.
-
-    CART depends on the order of numbers alone. scikit-learn reads float32, which has ranks exactly, but not all numbers
-    and no infinite ones.
-    """
-    ranks, values = np.empty(X.shape, np.float32), []
-    for column, rank in zip(X.T, ranks.T, strict=True):
-        distinct, rank[:] = np.unique(column, return_inverse=True)
-        values.append(distinct)
-    return ranks, values
-
-
-def _at_splits(
-    columns: Columns, grown, values: list[np.ndarray], nodes: list[int]
-) -> tuple[Columns, dict[int, tuple[int, bool]]]:
-    """Return columns with the splits of nodes as features, and of each node the feature and whether 1 is below."""
-    splits = []
-    for node in nodes:
-        column = int(grown.feature[node])
-        below, above = values[column][int(grown.threshold[node]) :][:2]
-        splits.append(NumberSplit(column, float(below), float(above)))
-    columns, found = columns.at_splits(splits)
-    return columns, dict(zip(nodes, found, strict=True))
 
 
 SOLVER = Solver(

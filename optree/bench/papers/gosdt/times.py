@@ -13,7 +13,7 @@ from optree.bench.tables.comparison import CERTIFIED, geometric_mean
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance, seconds
 
-OURS, OLD, OTHERS = ("gosdt-cpp", "gosdt"), "osdt", ("osdt", "dl85")
+OURS, OLD, OTHERS = ("gosdt-cpp", "gosdt"), "osdt", ("osdt", "dl85", "binoct")
 _PROBLEM = ["dataset", "encoding", "regularization", "penalty"]
 _FACTOR = 100  # "Several orders of magnitude" is two or more.
 _FEW = 5  # Fewer problems decide nothing.
