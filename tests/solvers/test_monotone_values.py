@@ -1,4 +1,4 @@
-"""Monotone trees of numbers: equal to brute force over all trees and isotonic regressions, and monotone for all rows."""
+"""Monotone trees of numbers: equal to brute force over trees and isotonic regressions, and monotone for all rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def check(seed: int) -> bool:
     wanted = least_cost(problem, problem.columns.encoder.transform(grid), pairs, price, depth, least)
     wanted += price * (penalty == "leaf")
     near = 1e-9 * whole + 2 * model.resolution_ * np.sqrt(whole * weights.sum())
-    assert model.status_ == "optimal" and model.cost_ == model.lower_bound_, seed
+    assert model.status_ == "optimal", seed
+    assert model.cost_ == model.lower_bound_, seed
     assert abs(model.cost_ - wanted) <= near, (seed, model.cost_, wanted)
     predicted = model.predict(grid)
     assert all(predicted[low] <= predicted[high] for low, high in pairs), seed
@@ -94,12 +95,9 @@ def test_predictions_equal_an_isotonic_regression_by_all_upper_sets():
     for seed in range(150):
         random = np.random.RandomState(seed)
         n = random.randint(1, 8)
-        sums, pairs = (
-            [(int(w), int(s)) for w, s in zip(random.randint(1, 5, n), random.randint(-6, 7, n))],
-            order_of(random, n),
-        )
+        weight, total, pairs = random.randint(1, 5, n), random.randint(-6, 7, n), order_of(random, n)
+        sums = list(zip(weight.tolist(), total.tolist(), strict=True))
         block, parts = isotonic(sums, pairs)
-        weight, total = np.array(sums).T
         wanted = isotonic_values(weight, total / weight, pairs)
         np.testing.assert_allclose([s / w for w, s in parts], wanted, atol=1e-12)
         for i in range(n):
@@ -129,7 +127,8 @@ def test_a_tree_of_real_data_is_monotone_and_better_than_a_greedy_one():
     coarse = pd.DataFrame({name: np.searchsorted(cuts[name], X[name]) for name in X})
     ours = OptimalTreeRegressor("0", max_depth=3, monotonic_cst=directions).fit(coarse, y)
     greedy = DecisionTreeRegressor(max_depth=3, monotonic_cst=[1, 1, -1, 0], random_state=0).fit(coarse, y)
-    assert ours.status_ == "optimal" and ours.score(coarse, y) > greedy.score(coarse, y)
+    assert ours.status_ == "optimal"
+    assert ours.score(coarse, y) > greedy.score(coarse, y)
 
 
 @compiled_only

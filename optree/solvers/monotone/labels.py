@@ -1,4 +1,4 @@
-"""Monotone trees of two classes: a leaf has either class, and the splits are those of the trees of a Rashomon set.
+"""Monotone trees of two classes: a leaf has either class, and the trees of a Rashomon set have the splits.
 
 M2 (labels).
 **Statement**: the Rashomon set with a bound has the splits of every monotone tree of cost up to the bound, whatever the
@@ -67,7 +67,7 @@ class LabelledTrees(PartialTrees):
         return all(below(low, high) is None for low, high in pairs)
 
     def _fitted(self, leaves: list[Node], pairs: list[tuple[int, int]]) -> tuple[int, list[int]]:
-        """Return the least cost of leaves, and their classes: those of class 1 are an upper set of greatest gain."""
+        """Return the least cost of leaves, and their classes: class 1 has the upper set of greatest gain."""
         upper = upper_set([leaf.leaf[0] - leaf.leaf[1] for leaf in leaves], pairs)
         labels = [int(i in upper) for i in range(len(leaves))]
         return sum(leaf.leaf[k] for leaf, k in zip(leaves, labels, strict=True)), labels

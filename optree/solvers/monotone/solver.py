@@ -9,8 +9,8 @@ that no dynamic program over supports decides it. The search has three steps, an
    order of some columns, the engine searches without these columns, again and again, until its tree is monotone. Each
    tree may leave a better incumbent.
 3. Branch and bound over partial trees finds the monotone tree of least cost up to a bound, from slightly above the
-   optimum of step 1 up to the cost of the incumbent. For classes the splits are those of a Rashomon set of all trees up
-   to the bound; for numbers they are bounded on demand.
+   optimum of step 1 up to the cost of the incumbent. For classes a Rashomon set of all trees up to the bound has the
+   splits; for numbers the splits are bounded on demand.
 
 The first two steps have the atoms of the optimal tree's splits alone: columns of numbers are read as numbers, and only
 the third step needs a coded feature for each threshold. ``order.py`` has the order of leaves, ``labels.py`` and
@@ -76,7 +76,7 @@ class _Search:
             status = self._search_all(free) if is_proven else free.status
         except Stopped as stop:
             status = stop.args[0]
-        except (NoRoomError, RecursionError):
+        except (NoRoomError, RecursionError):  # a partial tree of hundreds of leaves has no room on Python's stack
             status = "memory_limit"
         except KeyboardInterrupt:
             status = "interrupted"

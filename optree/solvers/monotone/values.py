@@ -13,8 +13,8 @@ upper set   leaves with every leaf that must not predict less than one of them
 
 M4 (parts).
 **Statement**: let a be the sum of S over the sum of W of some leaves, and U the smallest upper set of greatest total
-S - a W. If U is empty, all leaves predict a. Otherwise the best predictions of U, and those of the other leaves, are
-found apart.
+S - a W. If U is empty, all leaves predict a. Otherwise the best predictions of U and of the other leaves are found
+apart.
 **Proof**: let U have its best predictions, and suppose that the least of them is at most a. The leaves of this
 prediction v have the mean v, or another common prediction would be better. Their total S - a W is (v - a) W <= 0.
 Without them U is an upper set of no less total, and smaller: a contradiction. So all of U predicts more than a. Suppose
