@@ -38,9 +38,9 @@ def plot(steps: Sequence, chosen: float, marks: Mapping[str, int], ax=None):
     ax.step(ends, _closed(score), where="post", color=PALETTE[0], label="mean score")
     _splits(ax, ends, splits)
     for (name, number), style in zip(marks.items(), _MARKS, strict=False):
-        ax.plot(
-            np.sqrt(ends[number] * ends[number + 1]), score[number], color=PALETTE[5], ls="none", label=name, **style
-        )
+        high, low = ends[number : number + 2]
+        place = chosen if low <= chosen <= high else np.sqrt(low * high)
+        ax.plot(place, score[number], color=PALETTE[5], ls="none", label=name, **style)
     ax.axvline(chosen, color=PALETTE[5], lw=1, label=f"chosen: {chosen:g}")
     proven = [step.lowest for step in steps if step.proven]
     if len(proven) < len(steps):

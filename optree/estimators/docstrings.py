@@ -349,8 +349,8 @@ _TEXTS = {
     """,
     "fit_end": """
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of rows, >= 0, one by default; rows of zero weight are dropped. Rows are matched by position. A
-            series of pandas with the labels of ``X`` in another order is refused.
+            Weights of rows, >= 0, one by default; rows of zero weight are dropped. Rows of X, y
+            and weights are matched by position. Labels of ``X`` in another order, in a series of pandas, are refused.
 
         Returns
         -------

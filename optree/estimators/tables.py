@@ -46,14 +46,13 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     Raises
     ------
     OptreeError
-        If X is a single column, has no rows or columns, or is a sparse matrix that does not fit into memory.
+        If X is a single column, has no rows or columns, or is a sparse matrix that does not fit into memory; if y has
+        the labels of the rows in another order.
     ValueError
         As scikit-learn raises it for rows, columns and y.
     """
     if y is not None:
-        if _has_other_order(X, y):
-            text = "y: its index has the labels of X's index in another order; rows are taken by position"
-            warn(text)
+        _refuse_other_order("y", X, y)
         with _real("y"):
             y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
@@ -116,11 +115,18 @@ def _has_other_cells(rows: list | tuple) -> bool:
         return False
 
 
-def _has_other_order(X, y) -> bool:
-    """Return whether the indices of two frames of pandas have the same labels in another order."""
-    if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or X.index.equals(y.index) or len(X) != len(y):
-        return False
-    return bool(X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all())
+def _refuse_other_order(name: str, X, given) -> None:
+    """Raise OptreeError if the indices of two frames of pandas have the same labels in another order.
+
+    scikit-learn takes rows by position and ignores the index: each row would silently get the value of another row.
+    """
+    if not (hasattr(X, "iloc") and hasattr(given, "iloc")) or X.index.equals(given.index) or len(X) != len(given):
+        return
+    if X.index.is_unique and given.index.is_unique and X.index.isin(given.index).all():
+        raise OptreeError(
+            f"{name}: its index has the labels of X's index in another order; give {name}.loc[X.index], "
+            f"or {name}.to_numpy() if it is in the order of the rows"
+        )
 
 
 def read_weights(X, sample_weight) -> np.ndarray | None:
@@ -131,11 +137,7 @@ def read_weights(X, sample_weight) -> np.ndarray | None:
     OptreeError
         If a weight is no number, or the weights have the labels of the rows in another order.
     """
-    if _has_other_order(X, sample_weight):
-        raise OptreeError(
-            "sample_weight: its index has the labels of X's index in another order; give sample_weight.loc[X.index], "
-            "or sample_weight.to_numpy() if it is in the order of the rows"
-        )
+    _refuse_other_order("sample_weight", X, sample_weight)
     try:
         return None if sample_weight is None else np.asarray(sample_weight, float)
     except (TypeError, ValueError) as error:

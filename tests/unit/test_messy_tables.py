@@ -473,9 +473,14 @@ def test_targets():
         y = pd.Series(Y == 1) if kind == "boolean" else pd.Series(Y).astype("string" if kind == "string" else int)
         model = OptimalTreeClassifier().fit(X, y.astype(kind))
         assert model.classes_.tolist() == classes
-    with pytest.warns(UserWarning, match="y: its index has the labels of X's index in another order") as caught:
-        OptimalTreeClassifier().fit(X, pd.Series(Y).sample(frac=1, random_state=0))
-    assert __file__ in {warning.filename for warning in caught}
+    shuffled = pd.Series(Y).sample(frac=1, random_state=0)
+    with refused("y: its index has the labels of X's index in another order; give y.loc[X.index], or y.to_numpy()"):
+        OptimalTreeClassifier().fit(X, shuffled)
+    with refused("y: its index has the labels of X's index in another order"):
+        DPDTreeRegressor().fit(X[["number"]], shuffled)
+    assert OptimalTreeClassifier().fit(X, shuffled.loc[X.index]).export_text() == expected
+    by_position = OptimalTreeClassifier().fit(X, shuffled.to_numpy())
+    assert by_position.tree_.counts[0].tolist() == np.bincount(Y).tolist()
     for y in (np.where(Y, 1.0, np.nan), np.array([1, None] * (N // 2)), pd.array([0, 1, None] * (N // 3), "Int64")):
         with refused("y: ", f"of {N} rows have no class", "leave these rows out"):
             OptimalTreeClassifier().fit(X, y)
