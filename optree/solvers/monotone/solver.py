@@ -45,9 +45,9 @@ from optree.solvers.monotone.partial_trees import MOST_LEAVES, PartialTrees, Spl
 from optree.solvers.monotone.supports import Supports
 from optree.solvers.monotone.values import ValueTrees
 
-# By whether the target has values: the first bound is 1 / share above the optimum, and each later bound is ``step``
-# times as far above. Each bound of classes has a Rashomon set of its own.
-_BOUNDS = {False: (20, 4), True: (200, 2)}
+# The first bound is above the optimum without the order by a share of it, of values by a share of the gap to the
+# incumbent; each later bound is ``step`` times as far above. Each bound of classes has a Rashomon set of its own.
+_SHARE, _STEP, _SHARE_OF_GAP, _STEP_OF_VALUES = 20, 4, 16, 2
 _MOST, _LEVELS = 1024, (2, 3)  # iterations of a search without a proof, and limits on levels of such searches
 _LIMITS = ("time_limit", "iteration_limit", "memory_limit")
 
@@ -128,9 +128,10 @@ class _Search:
             if has_values:
                 self._deepen()
                 structures = Supports(self.trees, self.lower, self.task.objective.max_depth)
-        share, step = _BOUNDS[has_values]
+        step = _STEP_OF_VALUES if has_values else _STEP
+        first = (self.trees.best - free.cost) // _SHARE_OF_GAP if has_values else free.cost // _SHARE
         while self.lower < self.trees.best:
-            slack = max(1, (free.cost // share if self.lower == free.cost else (self.lower - free.cost) * step))
+            slack = max(1, first if self.lower == free.cost else (self.lower - free.cost) * step)
             bound = min(self.trees.best - 1, free.cost + slack + self.task.scale.penalty * (not has_values))
             if not has_values:
                 structures = RashomonSet(self.trees, bound, clock.start(self.iterations))
