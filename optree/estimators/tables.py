@@ -155,6 +155,8 @@ def read_numbers(values, name: str) -> np.ndarray:
     try:
         found = check_array(values, ensure_2d=False, dtype=np.float64, ensure_min_samples=0, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
+        if str(error).startswith(_COMPLEX):
+            raise OptreeError(f"{name}: {_COMPLEX}; give real numbers") from error
         for value in np.asarray(values, object).ravel():
             try:
                 float(value)

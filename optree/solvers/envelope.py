@@ -39,6 +39,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from optree.budget import Stopped
+
 _STEP = 2.0  # the greatest ratio of two penalties that are searched one after another
 _LEAST_STEP = 1.1  # with this ratio a search is never left
 _DENOMINATOR = 20  # of a rounded penalty, at most, or its numerator
@@ -78,8 +80,9 @@ class Envelope:
         At least one tree. A search appends each tree that it finds.
     search : callable
         ``search(penalty, incumbent, lower, to_the_end)`` appends a tree that costs less than the incumbent, a Line, to
-        ``known``, unless there is none. It raises an exception at a limit, or :class:`Learned`, or else without
-        ``to_the_end`` :class:`Unfinished`. ``lower`` is a lower bound on all costs.
+        ``known``, unless there is none. At a limit it raises :class:`Stopped` with the status, and with a lower bound
+        if it has one. It may raise :class:`Learned`, or without ``to_the_end`` :class:`Unfinished`. ``lower`` is a
+        lower bound on all costs.
 
     highest : Fraction
         The greatest penalty.
@@ -110,10 +113,6 @@ class Envelope:
         """Return the best known tree at a penalty; of equal trees the one that is best below the penalty."""
         return best_line(self.known, penalty)
 
-    def bound(self, penalty: Fraction, lower: Fraction) -> None:
-        """Note the lower bound at a penalty of a search that a limit ended."""
-        self._bounds[penalty] = max(lower, self.lower(penalty))
-
     def lower(self, penalty: Fraction) -> Fraction:
         """Return the lower bound of the chord."""
         if penalty in self._bounds:
@@ -128,7 +127,11 @@ class Envelope:
     def optimum(self, penalty: Fraction, to_the_end: bool = True) -> Line:
         """Return an optimal tree at a penalty; raise :class:`Learned` or :class:`Unfinished` if the search does."""
         if penalty not in self._proven:
-            self._search(penalty, self.best(penalty), self.lower(penalty), to_the_end)
+            try:
+                self._search(penalty, self.best(penalty), self.lower(penalty), to_the_end)
+            except Stopped as stop:
+                self._bounds[penalty] = max([*stop.args[1:], self.lower(penalty)])
+                raise
             self._proven[penalty] = self._bounds[penalty] = self.best(penalty).cost(penalty)
         return self.best(penalty)
 

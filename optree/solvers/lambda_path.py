@@ -265,8 +265,7 @@ def lambda_path(
         if status is None:
             raise Unfinished
         if status != "optimal":
-            envelope.bound(penalty, bound)
-            raise Stopped(status)
+            raise Stopped(status, bound)
         if log:
             paid, nouns = best_line(search.known, penalty).paid, NOUNS[objective.penalty]
             size = f"{count(paid, *nouns)} {'is' if paid == 1 else 'are'} optimal"

@@ -38,8 +38,11 @@ EDGES = {
     "one class of two": make([[0], [1], [1]], [1, 1, 1], [2], 2),
     "constant features": make([[0, 1]] * 6, [0, 1] * 3, [2, 2], 2),
 }
-# Kernels with a signature for each of two kinds of problems: with and without a limit on splits.
-SPECIALISED = {"optree": {"optree.solvers.engine.depth_first.search": 2}}
+# Kernels with a signature for each of two kinds of problems: with and without a limit on splits, few and many rows.
+SPECIALISED = {
+    "optree": {"optree.solvers.engine.depth_first.search": 2},
+    "murtree": {"optree.solvers.murtree.binary_columns.pack_columns": 2},
+}
 # Promises that are broken, and how; an entry is removed when its test passes.
 BROKEN = {
     "test_undeclared_parameters_are_refused[cart]": "the error of an unknown criterion is scikit-learn's",

@@ -268,7 +268,9 @@ def test_missing_numbers_are_refused_in_a_line_that_names_who_takes_them():
     with refused("model 'forest' does not take in an encoding"):
         planned(algorithms=["forest"], encodings=["numbers"])
     peers = read_peers(ROOT / "workflow" / "peers")
-    with refused("which pycontree does not take; these do: allthresholds, branches, cart", "optree", "pystreed"):
+    with refused(
+        "which pycontree does not take; these do: allthresholds, binoct, branches, cart", "optree", "pystreed"
+    ):
         planned(peers, algorithms=["pycontree"], max_depth=[2])
 
 

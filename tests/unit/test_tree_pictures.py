@@ -276,7 +276,7 @@ def test_leaves_of_regression_trees_show_their_values_and_those_of_policies_thei
     for arguments, word in (
         ({"y": y}, "y without X"),
         ({"X": X, "y": costs[:9]}, "9"),
-        ({"X": X, "y": costs[:, :2]}, "2 columns"),
+        ({"X": X, "y": costs[:, :2]}, "(150, 2)"),
     ):
         with refused("plot", word):
             policy.plot(**arguments)
