@@ -295,6 +295,21 @@ def test_a_limit_leaves_a_complete_set():
     assert {(True, True), (False, True), (False, False)} <= {*reached}
 
 
+def test_a_longer_limit_leaves_no_smaller_depth():
+    """Also where the first limits end the expansion before it has the optimal trees."""
+    reached = set()
+    for seed in seeds(200, 4):
+        problem, wanted, bound = draw(seed)
+        depths = []
+        for iterations in (0, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500):
+            search = solve(problem, wanted, Budget(iterations=iterations), **bound)
+            is_empty = search is None or (search.status != "optimal" and search.trees is None)
+            depths.append(0 if is_empty else search.depth or 99)
+        assert depths == sorted(depths), (seed, depths)
+        reached.update(depths)
+    assert {0, 2, 3, 99} <= reached
+
+
 @compiled_only
 def test_a_limit_leaves_the_set_of_a_lower_depth():
     problem, wanted = noise(300, 12), Objective.of("0.004", "leaf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 from itertools import islice
@@ -13,10 +14,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support.mixed_table import mixed
+from support.mixed_table import long, mixed
+from support.modes import compiled_only
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier, RashomonSet
+from optree.compilation import COMPILATION
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 
@@ -182,3 +185,40 @@ def test_a_limit_warns_and_names_the_bound():
         r = RashomonSet("0.02", multiplier="0.4", iteration_limit=20000).fit(table, y)
     assert r.status_ == "iteration_limit"
     assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_
+
+
+def with_texts(n: int, classes: int = 2) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of numbers, categories, missing values and a column of 300 texts; no proof takes seconds."""
+    table, y = long(0, n)
+    random = np.random.RandomState(1)
+    table["zip"] = [f"Z{number}" for number in random.randint(0, 300, n)]
+    return table, y if classes == 2 else (2 * y + random.randint(0, 3, n)) % classes
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Replace the clock by one that each look moves by a hundredth of a second."""
+    seconds = itertools.count()
+    monkeypatch.setattr(COMPILATION, "now", lambda: next(seconds) / 100)
+
+
+@compiled_only
+@pytest.mark.slow
+@pytest.mark.usefixtures("looks")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_longer_time_limit_leaves_no_smaller_set(classes):
+    """Also where the tree of a sample, over other thresholds, costs less than the trees of the set."""
+    table, y = with_texts(500, classes)
+    depths = []
+    for limit in (0, 0.1, 1, 5, 7, 8, 10):
+        r = RashomonSet(time_limit=limit, multiplier=0.02).fit(table, y)
+        assert r.status_ == "time_limit"
+        depths.append(r.certified_depth_ or 0)
+        assert (r.count_ > 0) == (depths[-1] > 0)
+        if r.count_:
+            assert r.index(r[-1]) == r.count_ - 1
+            assert r.predict_proba(table).shape == (500, classes)
+            assert r.cost_ <= r[0].cost_
+    assert depths == sorted(depths)
+    assert depths[0] == 0 < depths[-1]

@@ -164,11 +164,17 @@ class Search:
         return self._counted | graph | {"terms": len(self.trees.terms.exponent)}
 
     def run(
-        self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None, saves: bool = False
+        self,
+        scale: Scale,
+        clock: Clock,
+        trace: Trace,
+        wanted: Bound,
+        starts: Starts | None = None,
+        part: Clock | None = None,
     ) -> None:
-        """Search; see the class. ``saves`` tells whether to prove the optimum in half of the limits."""
+        """Search; see the class. ``part`` limits the search for the graph, ``clock`` also the counts on the graph."""
+        part = part or clock
         first, shallow = _BEFORE if self._is_shallow() else None, None
-        part = clock.halfway(0) if saves else clock
         self.status, self.lower, tree = self.engine.minimise(
             scale, part.start(), trace, iterations=first, starts=starts
         )
@@ -184,7 +190,7 @@ class Search:
                 self.units = Units(scale, self.bound, engine.constant, self._most_leaves())
                 small = self.units.small
                 self._offset = engine.constant * small.error + small.penalty * (self.objective.penalty == "leaf")
-                self._find(small, clock, shallow if small == scale else None)
+                self._find(small, part, clock, shallow if small == scale else None)
         self._release()
 
     def _most_leaves(self) -> int:
@@ -262,7 +268,7 @@ class Search:
                 none = np.zeros(0, np.uint64)
                 self.data = self.data._replace(bits=none, rows=none, salt=none)
 
-    def _find(self, scale: Scale, clock: Clock, shallow: DepthLimited | None) -> None:
+    def _find(self, scale: Scale, part: Clock, clock: Clock, shallow: DepthLimited | None) -> None:
         """Make the graph of the trees up to the bound, in small units, and count them."""
         opt, bound = self.units.to_small(self.optimum), self.units.bound_to_small(self.bound)
         opt, budget = opt - self._offset, min(bound - self._offset, int(INFINITE) // 4)
@@ -270,10 +276,10 @@ class Search:
             self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
             self.trees = self._trees(to_the_end)
             return
-        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, clock, budget)
+        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, part, budget)
         self._prepare(scale, budget, opt, known)
         del shallow
-        self.status = self._expand(clock, budget - opt) or "optimal"
+        self.status = self._expand(part, budget - opt) or "optimal"
         if cut := int(self.graph.state[CUT]):
             self.certified = self.units.bound_to_given(budget - cut + self._offset)
         self._release()
