@@ -42,7 +42,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
 
     The set is a sequence of fitted estimators in order of cost, from ``r[0]``, an optimal tree, to ``r[r.count_ - 1]``.
     It is stored as a graph whose size does not depend on the number of trees. As a classifier, it predicts the class
-    with the most votes of all trees. If a fit leaves an empty set, ``tree_`` predicts, and the sums over trees are refused.
+    with the most votes of all trees. If a fit leaves an empty set, ``tree_`` predicts, and sums over trees are refused.
 
     Parameters
     ----------
