@@ -12,10 +12,10 @@ B - budget(S) + opt(S), which is above B - cut for these nodes.
 
 Lower bound (limits).
 **Statement**: if a search has a tree set under some limits, it has a set under greater limits.
-**Proof**: let E be the end of `Clocks.part`, M halfway to E, and P the proof of the optimum. The set is not empty if
-the graph of all trees ends before M, or if the graph of the optimal trees, which begins at max(P, M), ends before E.
-The first condition holds for each greater E. The work of the second graph fits into E - max(P, M), which does not fall with
-E where P < M; elsewhere P stays and E grows. The optima that the first graph has found only shorten this work.
+**Proof**: let E be the end of `Clocks.part`, M halfway to E, and P the proof of the optimum. There are two cases of a
+set. The graph of all trees may end before M: this holds for each greater E. Or the graph of the optimal trees, which
+begins at max(P, M), ends before E. Its time E - max(P, M) does not fall with E. The optima that the first graph has
+found only shorten its work.
 **Used in** `Search._expand`, and in `solver.deepen` for limits on depth.
 """
 
@@ -339,8 +339,8 @@ class Search:
         """Expand a graph; return the limit that lowered the bound or None, and the slack that the graph began with.
 
         ``begin`` starts a graph with a slack. The first graph has all of the slack, the second graph the optimal trees
-        alone. The third graph begins with all of the slack, and with the optima that the other graphs have found:
-        after half of the rest of the limits half of the slack is left, and so on. Ctrl-C leaves the optimal trees; a
+        alone. The third graph begins with all of the slack; its supports have the optima that the other graphs found.
+        After half of the rest of the limits half of the slack is left, and so on. Ctrl-C leaves the optimal trees; a
         second Ctrl-C leaves none.
         """
         begin(slack)
