@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -337,9 +338,12 @@ def test_limits_of_time_and_memory_lower_the_bound(limit):
 
 
 @compiled_only
-@pytest.mark.parametrize("where", ["_expand", "_count"])
-def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
-    """Also while trees are counted, between two kernels."""
+@pytest.mark.parametrize(
+    ("where", "call", "iterations"),
+    [("_go_on", 1, None), ("_go_on", 2, 400_000), ("_go_on", 3, 400_000), ("_count", 1, None)],
+)
+def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where, call, iterations):
+    """In each of the three graphs of an expansion, and while trees are counted, between two kernels."""
     problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
     best, began, own, limit = solve(problem, wanted, multiplier="0"), [], getattr(Search, where), Clock.limit
 
@@ -348,14 +352,16 @@ def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
         return own(*given)
 
     def interrupted(clock, *given):
-        if began and began.pop():
-            raise KeyboardInterrupt
+        if len(began) == call:
+            began.append(True)
+            signal.raise_signal(signal.SIGINT)
         return limit(clock, *given)
 
     monkeypatch.setattr(Search, where, begin)
     monkeypatch.setattr(Clock, "limit", interrupted)
-    result = SOLVER.solve(problem, wanted, multiplier="0.2")
+    result = SOLVER.solve(problem, wanted, Budget(iterations=iterations), multiplier="0.2")
     assert result.status == "interrupted"
+    assert len(began) > call
     assert result.found.certified == result.found.optimum < result.found.bound
     assert histogram(result.found) == histogram(best)
 

@@ -346,8 +346,14 @@ class Search:
         begin(slack)
         if (limit := self._go_on(clocks.middle)) is None:
             return None, slack
+        if limit == "interrupted":
+            clocks.whole.resume()
         begin(0)
-        if end := self._go_on(clocks.part):
+        end = self._go_on(clocks.part)
+        if end == "interrupted" != limit:
+            clocks.whole.resume()
+            limit, end = end, self._go_on(clocks.part)
+        if end:
             self.graph.state[CUT] = 1
             return end, 0
         optimal, reached, left = self.graph, limit, slack
