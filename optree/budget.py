@@ -110,6 +110,10 @@ class Clock:
         """Have the searches of this clock, in other threads, end as after Ctrl-C."""
         self._interrupted.set()
 
+    def resume(self) -> None:
+        """Have the searches of this clock continue after Ctrl-C; the next Ctrl-C ends them."""
+        self._interrupted.clear()
+
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Note Ctrl-C beside its exception, which Python drops where it comes within a finaliser or a callback of C.

@@ -13,8 +13,9 @@ from typing import Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from optree.drawing.rashomon.sets import check_filled
 from optree.encoding import EncodingSpec
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
@@ -41,7 +42,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
 
     The set is a sequence of fitted estimators in order of cost, from ``r[0]``, an optimal tree, to ``r[r.count_ - 1]``.
     It is stored as a graph whose size does not depend on the number of trees. As a classifier, it predicts the class
-    with the most votes of all trees.
+    with the most votes of all trees. If a fit leaves an empty set, ``tree_`` predicts, and sums over trees are refused.
 
     Parameters
     ----------
@@ -243,10 +244,8 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         random_state : int, RandomState or None, default=None
             The seed; 0 for None.
         """
-        check_is_fitted(self)
+        check_filled(self, "sample")
         _check_count(k)
-        if not self.count_:
-            raise OptreeError("sample: the set is empty")
         random = Random(seed_of(random_state))
         return [self[random.randrange(self.count_)] for _ in range(k)]
 
@@ -274,12 +273,11 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         OptreeError
             If this is more than the bound for which the set is complete.
         """
-        check_is_fitted(self)
-        optimum = self.search_.optimum if self.search_ else None
-        if optimum is None:
-            raise OptreeError("count_within: the optimal cost is not known, because a limit ended the search")
+        if self.trees_ is None:
+            check_filled(self, "count_within")
+        optimum = self.search_.optimum
         most = floor((1 + Bound.of(multiplier=multiplier).multiplier) * optimum)
-        if self.search_.certified is None or most > self.search_.certified:
+        if most > self.search_.certified:
             raise OptreeError(
                 f"count_within: multiplier = {multiplier} is not accepted; the set is complete up to "
                 f"{float(Fraction(self.search_.certified, optimum) - 1):g}"
@@ -349,7 +347,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
 
     def _find_features(self, names, what: str) -> list[frozenset[int]]:
         """Return the features of each of some columns, or of names of features."""
-        names = [names] if isinstance(names, (str, int, np.integer)) else list(names)
+        names = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
         by_column, features = self._features_of_column(), self.search_.problem.features
         columns = getattr(self, "feature_names_in_", np.array([], object)).tolist()
         found = []
@@ -361,7 +359,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
             else:
                 own = [j for j, feature in enumerate(features) if feature.name == name or name in feature.labels]
                 if not own:
-                    raise OptreeError(f"{what}: {name!r} is not accepted; give names or positions of columns")
+                    raise choice(what, name, columns or range(len(by_column)))
             found.append(frozenset(own))
         return found
 
@@ -388,7 +386,7 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         """
         check_is_fitted(self)
         if self.trees_ is None:
-            raise OptreeError("filter: the set is empty")
+            check_filled(self, "filter")
         if max_depth is not None and (not is_whole(max_depth) or max_depth < 0):
             raise OptreeError(f"max_depth: {max_depth!r} is not accepted; give a whole number >= 0 or None")
         found, depths = copy(self), [depth for depth in (self._depth, max_depth) if depth is not None]

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from optree.drawing.rashomon import page, plots, timbertrek
+from optree.drawing.rashomon.sets import check_filled
 from optree.errors import OptreeError
 from optree.solvers.rashomon.votes import Votes
 
@@ -25,9 +26,7 @@ class RashomonViews:
 
     def votes(self, X):
         """Return the number of trees that predict each class, exact ints, object[n_samples, n_classes]."""
-        check_is_fitted(self)
-        if not self.count_:
-            raise OptreeError("votes: the set is empty")
+        check_filled(self, "votes")
         return self._votes.of(self._coded(X))
 
     def _coded(self, X) -> np.ndarray:
@@ -41,18 +40,24 @@ class RashomonViews:
 
     def predict_proba(self, X):
         """Return the share of all trees that predict each class, float64[n_samples, n_classes]."""
-        check_is_fitted(self)
-        if not self.count_:
-            return super().predict_proba(X)
+        check_filled(self, "predict_proba")
         return np.array([[number / self.count_ for number in row] for row in self.votes(X).tolist()])
 
     def predict(self, X):
-        """Predict the class with the most votes of all trees, the first of equals."""
+        """Predict the class with the most votes of all trees, the first of equals.
+
+        ``tree_``, the best known tree, predicts if the fit left an empty set.
+        """
+        check_is_fitted(self)
+        if self.trees_ is None:
+            return super().predict(X)
+        check_filled(self, "predict")
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
     def ambiguity(self, X):
         """Return the share of the trees that do not predict the class with the most votes, float64[n_samples]."""
+        check_filled(self, "ambiguity")
         return 1 - self.predict_proba(X).max(axis=1)
 
     # Features
@@ -67,7 +72,7 @@ class RashomonViews:
     @property
     def feature_usage_(self):
         """Return the share of the trees that split each column, float64[n_features_in_]."""
-        check_is_fitted(self)
+        check_filled(self, "feature_usage_")
         if "usage" not in self._cache:
             self._cache["usage"] = self._find_usage()
         return self._cache["usage"]
@@ -76,7 +81,7 @@ class RashomonViews:
         """Return :attr:`feature_usage_`."""
         used, shares = set(self._used), np.zeros(self.n_features_in_)
         for column, features in enumerate(self._features_of_column()):
-            if self.count_ and used & set(features):
+            if used & set(features):
                 rest = self._restricted(self._without | set(features), self._with, self._depth).total
                 shares[column] = float(Fraction(self.count_ - rest, self.count_))
         return shares
@@ -84,7 +89,7 @@ class RashomonViews:
     @property
     def expected_splits_(self):
         """Return the mean number of splits of each column in a tree, float64[n_features_in_]."""
-        check_is_fitted(self)
+        check_filled(self, "expected_splits_")
         if "splits" not in self._cache:
             self._cache["splits"] = self._find_splits()
         return self._cache["splits"]
@@ -92,12 +97,11 @@ class RashomonViews:
     def _find_splits(self) -> np.ndarray:
         """Return :attr:`expected_splits_`."""
         splits = [0] * self.n_features_in_
-        if self.count_:
-            sources, features = self._sources, self.graph_.edge["feature"].tolist()
-            for f, numbers in zip(features, self.trees_.through()[1], strict=True):
-                for feature, number in zip(self.search_.copies[f], numbers, strict=True):
-                    splits[sources[feature]] += number
-        return np.array([float(Fraction(number, max(1, self.count_))) for number in splits])
+        sources, features = self._sources, self.graph_.edge["feature"].tolist()
+        for f, numbers in zip(features, self.trees_.through()[1], strict=True):
+            for feature, number in zip(self.search_.copies[f], numbers, strict=True):
+                splits[sources[feature]] += number
+        return np.array([float(Fraction(number, self.count_)) for number in splits])
 
     def model_reliance(self, X, y):
         """Return the reliance of the trees on each column, float64[n_features_in_].
@@ -111,7 +115,7 @@ class RashomonViews:
         X, y : table and array-like of shape (n_samples,)
             Rows and their classes.
         """
-        check_is_fitted(self)
+        check_filled(self, "model_reliance")
         table = self._coded(X)
         rows = np.arange(len(table))
         labels = np.searchsorted(self.classes_, y)

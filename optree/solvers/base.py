@@ -372,10 +372,16 @@ class Solver(Declaration):
         return outcome._replace(search=outcome.search or task.route.search)
 
     def _cheaper(self, task: Task, source: Problem, outcome: Outcome) -> Outcome:
-        """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less."""
+        """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less.
+
+        A Rashomon set keeps its tree: the tree of a sample splits other features than the graph of the set. So does a
+        monotone search: the tree of a sample is not monotone.
+        """
         is_late = outcome.status in ("time_limit", "memory_limit") and task.clock.budget.seconds != 0
-        is_late = is_late and not self.orders_leaves  # the tree of a sample is not monotone
-        if not is_late or not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+        has_set = self.counts_trees and outcome.found is not None and outcome.found.trees is not None
+        if not is_late or has_set or self.orders_leaves:
+            return outcome
+        if not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
             return outcome
         tree, columns = found
         is_cheaper = task.over(columns).cost(tree) < task.over(outcome.columns).cost(outcome.tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -295,6 +296,21 @@ def test_a_limit_leaves_a_complete_set():
     assert {(True, True), (False, True), (False, False)} <= {*reached}
 
 
+def test_a_longer_limit_leaves_no_smaller_depth():
+    """Also where the first limits end the expansion before it has the optimal trees."""
+    reached = set()
+    for seed in seeds(200, 4):
+        problem, wanted, bound = draw(seed)
+        depths = []
+        for iterations in (0, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500):
+            search = solve(problem, wanted, Budget(iterations=iterations), **bound)
+            is_empty = search is None or (search.status != "optimal" and search.trees is None)
+            depths.append(0 if is_empty else search.depth or 99)
+        assert depths == sorted(depths), (seed, depths)
+        reached.update(depths)
+    assert {0, 2, 99} <= reached
+
+
 @compiled_only
 def test_a_limit_leaves_the_set_of_a_lower_depth():
     problem, wanted = noise(300, 12), Objective.of("0.004", "leaf")
@@ -322,9 +338,12 @@ def test_limits_of_time_and_memory_lower_the_bound(limit):
 
 
 @compiled_only
-@pytest.mark.parametrize("where", ["_expand", "_count"])
-def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
-    """Also while trees are counted, between two kernels."""
+@pytest.mark.parametrize(
+    ("where", "call", "iterations"),
+    [("_go_on", 1, None), ("_go_on", 2, 400_000), ("_go_on", 3, 400_000), ("_count", 1, None)],
+)
+def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where, call, iterations):
+    """In each of the three graphs of an expansion, and while trees are counted, between two kernels."""
     problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
     best, began, own, limit = solve(problem, wanted, multiplier="0"), [], getattr(Search, where), Clock.limit
 
@@ -333,14 +352,16 @@ def test_ctrl_c_leaves_the_optimal_trees(monkeypatch, where):
         return own(*given)
 
     def interrupted(clock, *given):
-        if began and began.pop():
-            raise KeyboardInterrupt
+        if len(began) == call:
+            began.append(True)
+            signal.raise_signal(signal.SIGINT)
         return limit(clock, *given)
 
     monkeypatch.setattr(Search, where, begin)
     monkeypatch.setattr(Clock, "limit", interrupted)
-    result = SOLVER.solve(problem, wanted, multiplier="0.2")
+    result = SOLVER.solve(problem, wanted, Budget(iterations=iterations), multiplier="0.2")
     assert result.status == "interrupted"
+    assert len(began) > call
     assert result.found.certified == result.found.optimum < result.found.bound
     assert histogram(result.found) == histogram(best)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 from itertools import islice
@@ -13,10 +14,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support.mixed_table import mixed
+from support.mixed_table import long, mixed
+from support.modes import compiled_only
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier, RashomonSet
+from optree.compilation import COMPILATION
+from optree.solvers import stages
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 
@@ -103,8 +107,53 @@ def test_usage_and_filters(fitted):
     for i in kept:
         votes[np.arange(len(table)), np.searchsorted(r.classes_, r[i].predict(table))] += 1
     assert np.array_equal(some.votes(table), votes)
-    with refused("forbid", "'shape'"):
+    with refused("forbid: 'shape' is not known; accepted: number, colour, flag, copy"):
         r.filter(forbid="shape")
+    with refused("require: 4 is not known; accepted: number, colour"):
+        r.filter(require=[0, 4])
+    with refused("forbid: 1.5 is not known"):
+        r.filter(forbid=1.5)
+
+
+SUMS = {
+    "votes": lambda r, X, y: r.votes(X),
+    "predict_proba": lambda r, X, y: r.predict_proba(X),
+    "ambiguity": lambda r, X, y: r.ambiguity(X),
+    "feature_usage_": lambda r, X, y: r.feature_usage_,
+    "expected_splits_": lambda r, X, y: r.expected_splits_,
+    "model_reliance": lambda r, X, y: r.model_reliance(X, y),
+    "sample": lambda r, X, y: r.sample(1),
+    "plot_histogram": lambda r, X, y: r.plot_histogram(),
+    "plot_agreement": lambda r, X, y: r.plot_agreement(X),
+    "to_html": lambda r, X, y: r.to_html("set.html"),
+    "to_timbertrek": lambda r, X, y: r.to_timbertrek(),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_an_empty_set_has_no_sums(fitted, name):
+    """The refusal names the method and the reason: a limit, a bound below the optimum, or a filter."""
+    model, table, y = fitted
+    limited = clone(model).set_params(iteration_limit=0)
+    with pytest.warns(ConvergenceWarning, match="the set is empty"):
+        limited.fit(table, y)
+    bounded = clone(model).set_params(multiplier=None, bound="0.001").fit(table, y)
+    remedies = "give a smaller max_depth, a greater regularization or iteration_limit", "exceeds bound = 0.001"
+    for empty, remedy in zip((limited, bounded), remedies, strict=True):
+        assert empty.count_ == len(empty) == len(list(empty)) == 0
+        assert np.array_equal(empty.predict(table), empty.classes_[empty.tree_.predict(empty._codes(table))])
+        with refused(f"{name}: the set is empty", remedy):
+            SUMS[name](empty, table, y)
+        with refused("filter: the set is empty", remedy):
+            empty.filter(forbid="flag")
+        with refused("count_within: the set is empty", remedy):
+            empty.count_within("0.01")
+    if name not in ("to_html", "to_timbertrek"):  # which refuse all filtered sets, or sets of several classes
+        filtered = model.filter(forbid=["number", "colour", "copy", "flag"], require="number")
+        with refused(f"{name}: the set is empty", "no tree meets the filter"):
+            SUMS[name](filtered, table, y)
+        with refused("predict: the set is empty", "no tree meets the filter"):
+            filtered.predict(table)
 
 
 def test_a_set_without_trivial_extensions(fitted):
@@ -182,3 +231,52 @@ def test_a_limit_warns_and_names_the_bound():
         r = RashomonSet("0.02", multiplier="0.4", iteration_limit=20000).fit(table, y)
     assert r.status_ == "iteration_limit"
     assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_
+    check_votes(r, table)
+
+
+def check_votes(r, table):
+    """Compare the sums over the trees of a graph, some of whose nodes a limit has left out, with the listed trees."""
+    trees = list(r)
+    assert 1 < len(trees) < 2000
+    assert np.allclose(r.feature_usage_, np.mean([np.isin(range(14), columns_of(tree)) for tree in trees], axis=0))
+    splits = [np.bincount(columns_of(tree), minlength=14) for tree in trees]
+    assert np.allclose(r.expected_splits_, np.mean(splits, axis=0))
+    ones = sum(tree.predict(table) for tree in trees)
+    assert r.votes(table)[:, 1].tolist() == ones.tolist()
+
+
+def with_texts(n: int, classes: int = 2) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of numbers, categories, missing values and a column of 300 texts; no proof takes seconds."""
+    table, y = long(0, n)
+    random = np.random.RandomState(1)
+    table["zip"] = [f"Z{number}" for number in random.randint(0, 300, n)]
+    return table, y if classes == 2 else (2 * y + random.randint(0, 3, n)) % classes
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Replace the clock by one that each look moves by a hundredth of a second."""
+    seconds = itertools.count()
+    monkeypatch.setattr(COMPILATION, "now", lambda: next(seconds) / 100)
+
+
+@compiled_only
+@pytest.mark.usefixtures("looks")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_longer_time_limit_leaves_no_smaller_set(classes, monkeypatch):
+    """Heuristic trees take no part of the second half, and the tree of a sample leaves the features of the set."""
+    monkeypatch.setattr(stages, "_WORDS", (1, 1, 1))  # all heuristics after the first iterations
+    table, y = with_texts(500, classes)
+    depths = []
+    for limit in (0, 1, 5, 10, 20, 40, 80):
+        r = RashomonSet(0.004, time_limit=limit, multiplier=0.02).fit(table, y)
+        assert r.status_ == "time_limit"
+        depths.append(r.certified_depth_ or 0)
+        assert (r.count_ > 0) == (depths[-1] > 0)
+        if r.count_:
+            assert r.index(r[-1]) == r.count_ - 1
+            assert r.predict_proba(table).shape == (500, classes)
+            assert r.cost_ <= r[0].cost_
+    assert depths == sorted(depths)
+    assert depths[0] == 0 < depths[-1]

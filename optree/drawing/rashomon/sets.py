@@ -1,4 +1,4 @@
-"""Checks and names that all pictures of Rashomon sets use."""
+"""Checks and names that the sums over Rashomon sets and all pictures of them use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from optree.errors import OptreeError
 
 
 def check_filled(r, method: str) -> None:
-    """Raise if a set is not fitted or has no trees."""
+    """Raise if a set is not fitted or has no trees; the message has the reason and the remedy."""
     check_is_fitted(r)
-    if not r.count_:
-        raise OptreeError(f"{method}: the set is empty; a set with a tree is accepted")
+    if r.count_:
+        return
+    if r.trees_ is not None:
+        reason = "no tree meets the filter; give fewer columns or a greater max_depth"
+    elif r.status_ == "optimal":
+        reason = f"the optimal cost {float(r.cost_):g} exceeds bound = {r.bound} of all rows; give a greater bound"
+    elif r.status_ == "interrupted":
+        reason = "Ctrl-C ended the search; fit again"
+    else:
+        reason = f"{r.status_} ended the search; give a smaller max_depth, a greater regularization or {r.status_}"
+    raise OptreeError(f"{method}: the set is empty, because {reason}")
 
 
 def column_names(r) -> list[str]:

@@ -230,7 +230,7 @@ class Counts:
     def _through(self, toward: np.ndarray | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the numbers of :meth:`through` as residues, an array for each modulus."""
         graph, leaves, edges = self.graph, [], []
-        node, order = graph.node[: len(graph.order)], graph.order[: int(graph.state[ORDERED])]
+        node, order = graph.node, graph.order[: int(graph.state[ORDERED])]
         held = order[(node["terms"][order] > 0) & (node["leaf"][order] <= node["budget"][order] - graph.state[CUT])]
         place, toward = self._leaf_terms[held], self.everywhere() if toward is None else toward
         for m, modulus in enumerate(self.moduli):

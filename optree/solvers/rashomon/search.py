@@ -9,6 +9,14 @@ the smaller set has the trees of the graph without these nodes and with all budg
 **Proof**: budget(S) is B less the least cost of a context, so it falls with B. A tree with a node S costs at least
 B - budget(S) + opt(S), which is above B - cut for these nodes.
 **Used in** `Search._expand`: after half of the time, the remaining nodes have half of the slack, and so on.
+
+Lower bound (limits).
+**Statement**: if a search has a tree set under some limits, it has a set under greater limits.
+**Proof**: let E be the end of `Clocks.part`, M halfway to E, and P the proof of the optimum. There are two cases of a
+set. The graph of all trees may end before M: this holds for each greater E. Or the graph of the optimal trees, which
+begins at max(P, M), ends before E. Its time E - max(P, M) does not fall with E. The optima that the first graph has
+found only shorten its work.
+**Used in** `Search._expand`, and in `solver.deepen` for limits on depth.
 """
 
 from __future__ import annotations
@@ -20,6 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,8 +53,6 @@ from optree.solvers.rashomon.counts import Run, find_terms, part_of, to_the_end
 from optree.solvers.rashomon.graph import (
     CUT,
     EDGES,
-    NODE_NOW,
-    NODES,
     ORDERED,
     Graph,
     leaf_graph,
@@ -123,6 +130,14 @@ class Bound:
         return floor(self.absolute * total_weight * scale.row)
 
 
+class Clocks(NamedTuple):
+    """The limits of a search: of the first graph, of a first set of any trees, and of the whole search."""
+
+    middle: Clock
+    part: Clock
+    whole: Clock
+
+
 class Search:
     """The search for the Rashomon set of a problem.
 
@@ -164,11 +179,18 @@ class Search:
         return self._counted | graph | {"terms": len(self.trees.terms.exponent)}
 
     def run(
-        self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None, saves: bool = False
+        self,
+        scale: Scale,
+        clock: Clock,
+        trace: Trace,
+        wanted: Bound,
+        starts: Starts | None = None,
+        part: Clock | None = None,
     ) -> None:
-        """Search; see the class. ``saves`` tells whether to prove the optimum in half of the limits."""
+        """Search; see the class. ``part`` limits the search for a first set; all of ``clock`` by default."""
+        part = part or clock
+        clocks = Clocks(part.halfway(0), part, clock)
         first, shallow = _BEFORE if self._is_shallow() else None, None
-        part = clock.halfway(0) if saves else clock
         self.status, self.lower, tree = self.engine.minimise(
             scale, part.start(), trace, iterations=first, starts=starts
         )
@@ -184,7 +206,7 @@ class Search:
                 self.units = Units(scale, self.bound, engine.constant, self._most_leaves())
                 small = self.units.small
                 self._offset = engine.constant * small.error + small.penalty * (self.objective.penalty == "leaf")
-                self._find(small, clock, shallow if small == scale else None)
+                self._find(small, clocks, shallow if small == scale else None)
         self._release()
 
     def _most_leaves(self) -> int:
@@ -262,7 +284,7 @@ class Search:
                 none = np.zeros(0, np.uint64)
                 self.data = self.data._replace(bits=none, rows=none, salt=none)
 
-    def _find(self, scale: Scale, clock: Clock, shallow: DepthLimited | None) -> None:
+    def _find(self, scale: Scale, clocks: Clocks, shallow: DepthLimited | None) -> None:
         """Make the graph of the trees up to the bound, in small units, and count them."""
         opt, bound = self.units.to_small(self.optimum), self.units.bound_to_small(self.bound)
         opt, budget = opt - self._offset, min(bound - self._offset, int(INFINITE) // 4)
@@ -270,16 +292,17 @@ class Search:
             self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
             self.trees = self._trees(to_the_end)
             return
-        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, clock, budget)
-        self._prepare(scale, budget, opt, known)
+        known = np.zeros((4, 0), np.int64) if shallow is None else self._widen(shallow, scale, clocks.part, budget)
         del shallow
-        self.status = self._expand(clock, budget - opt) or "optimal"
-        if cut := int(self.graph.state[CUT]):
-            self.certified = self.units.bound_to_given(budget - cut + self._offset)
+        begin = lambda slack: self._prepare(scale, opt + slack, opt, known)  # noqa: E731
+        limit, slack = self._expand(begin, budget - opt, clocks)
+        self.status = limit or "optimal"
+        if (certified := opt + slack - int(self.graph.state[CUT])) < budget:
+            self.certified = self.units.bound_to_given(certified + self._offset)
         self._release()
         self.graph = trimmed(self.graph)
         if self.certified >= self.optimum:
-            self._count(clock, budget - opt)
+            self._count(clocks.whole, slack)
 
     def _prepare(self, scale: Scale, budget: int, opt: int, known: np.ndarray) -> None:
         """Make a graph with the root, a memo with the known intervals of its children, and the rules of the kernel."""
@@ -312,35 +335,42 @@ class Search:
             return row_set_table.grow(memo.slots, memo.entry, int(memo.used[0]), more, keep, self.graph.node_of)
         return room_of(self.graph, self.data)
 
-    def _expand(self, clock: Clock, slack: int) -> str | None:
-        """Expand the graph; return the limit that lowered the bound, or None.
+    def _expand(self, begin: Callable[[int], None], slack: int, clocks: Clocks) -> tuple[str | None, int]:
+        """Expand a graph; return the limit that lowered the bound or None, and the slack that the graph began with.
 
-        After half of the rest of the limits half of the slack is left, and so on; after Ctrl-C nothing, which takes
-        little time. A second Ctrl-C ends the expansion.
+        ``begin`` starts a graph with a slack. The first graph has all of the slack, the second graph the optimal trees
+        alone. The third graph begins with all of the slack; its supports have the optima that the other graphs found.
+        After half of the rest of the limits half of the slack is left, and so on. Ctrl-C leaves the optimal trees; a
+        second Ctrl-C leaves none.
         """
-        sweep, reached, left = Sweep(lambda: self.iterations, self.step, self.room), None, slack
-        while True:
-            part = clock.halfway(self.iterations) if left else clock
-            limit = drive(sweep, part, first=self.engine._slice())
-            if limit is None:
-                return reached
-            reached = limit
-            if not left:
-                self._lower_to_finished()
-                return reached
-            left = 0 if limit == "interrupted" else left // 2
+        begin(slack)
+        if (limit := self._go_on(clocks.middle)) is None:
+            return None, slack
+        if limit == "interrupted":
+            clocks.whole.resume()
+        begin(0)
+        end = self._go_on(clocks.part)
+        if end == "interrupted" != limit:
+            clocks.whole.resume()
+            limit, end = end, self._go_on(clocks.part)
+        if end:
+            self.graph.state[CUT] = 1
+            return end, 0
+        optimal, reached, left = self.graph, limit, slack
+        if left and limit != "interrupted":
+            begin(slack)
+            reached = None
+        while left and limit != "interrupted":
+            if (limit := self._go_on(clocks.whole.halfway(self.iterations))) is None:
+                return reached, slack
+            reached, left = limit, left // 2
             self.graph.state[CUT] = slack - left
+        self.graph = optimal
+        return reached if slack else None, 0
 
-    def _lower_to_finished(self) -> None:
-        """Lower the bound to the greatest one for which all nodes are expanded."""
-        graph = self.graph
-        pending = np.ones(int(graph.state[NODES]), bool)
-        pending[graph.order[: int(graph.state[ORDERED])]] = False
-        if graph.state[NODE_NOW] >= 0:
-            pending[int(graph.state[NODE_NOW])] = True
-        node = graph.node[: len(pending)][pending]
-        spare = int((node["budget"] - node["opt"]).max(initial=-1))
-        graph.state[CUT] = max(int(graph.state[CUT]), spare + 1)
+    def _go_on(self, clock: Clock) -> str | None:
+        """Expand the nodes of the graph up to the limits of a clock; return the limit that was reached, or None."""
+        return drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=self.engine._slice())
 
     def _count(self, clock: Clock, slack: int) -> None:
         """Count the trees; at half of the rest of the limits half of the slack is left, and so on.

@@ -34,10 +34,12 @@ def run(task: Task, seed: int, multiplier: str, adder: str, bound: str, trivial_
         raise OptreeError(f"solver rashomon: {error}") from None
     search = Search(task.problem, task.objective, task.clock.check, trivial_extensions)
     task.clock.prepared()
-    starts = Starts(task, 1 if search.data is None else len(search.data.bits)) if task.starts else None
     depth = task.objective.max_depth
-    search.run(task.scale, task.clock, task.trace, wanted, starts, saves=depth is None or depth > 2)
-    if search.optimum is None and search.status in _LIMITS:
+    part = task.clock if depth is not None and depth <= 2 else task.clock.halfway(0)
+    words = 1 if search.data is None else len(search.data.bits)
+    starts = Starts(replace(task, clock=part), words) if task.starts else None
+    search.run(task.scale, task.clock, task.trace, wanted, starts, part)
+    if search.trees is None and search.status in _LIMITS:
         return deepen(task, search, wanted)
     return Outcome(search.tree, search.lower, search.status, search.counters, found=search)
 
@@ -46,7 +48,7 @@ def deepen(task: Task, first: Search, wanted: Bound) -> Outcome:
     """Find sets of trees of two levels, three levels, and so on, until a limit is reached.
 
     The outcome has the last set that is complete up to its bound. ``first`` is the search with the limit on depth of
-    the task; a limit ended it before its optimum was proven.
+    the task; a limit ended it before it had a set.
     """
     found, done, limit = first, first.counters["iterations"], task.objective.max_depth
 
