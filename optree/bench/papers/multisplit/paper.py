@@ -52,7 +52,7 @@ def methods(results: Results) -> Table:
         "lookahead and greedy trees below; 0 if the search ended by itself.",
         *(
             f"The authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
-            f"{count(row['leaves'], 'leaf', 'leaves')}, accuracy {row['accuracy']}."
+            f"{count(int(row['leaves']), 'leaf', 'leaves')}, accuracy {row['accuracy']}."
             for row in results.printed("printed.csv")
         ),
         *provenance(runs),
