@@ -15,7 +15,7 @@ from optree.errors import NoRoomError, OptreeError, choice
 from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
-from optree.result import Outcome, Result, Trace
+from optree.result import Outcome, Result, Trace, require_iterations
 from optree.solvers.routing import Route
 from optree.solvers.sampled_tree import sampled_tree
 from optree.tree import Tree
@@ -333,6 +333,8 @@ class Solver(Declaration):
         clock.searched()
         tree, found = objective.measure.label(outcome.tree), outcome.columns or searched.columns
         outcome = outcome._replace(tree=tree, columns=found)
+        if clock.raises:
+            require_iterations(outcome.status, outcome.counters)
         result = Result.of(outcome, task.over(found).cost(tree), scale, trace)
         if searched is given:
             return result
@@ -369,10 +371,17 @@ class Solver(Declaration):
         return outcome._replace(search=outcome.search or task.route.search)
 
     def _cheaper(self, task: Task, source: Problem, outcome: Outcome) -> Outcome:
-        """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less."""
-        is_late = outcome.status in ("time_limit", "memory_limit") and task.clock.budget.seconds != 0
-        if not is_late or not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+        """Return the outcome with the incumbent or the tree of a sample, if a limit ended the search and it is cheaper.
+
+        A search that takes no tree to start from, or has no such features, may end with a tree that costs more.
+        """
+        if outcome.status in ("optimal", "heuristic"):
             return outcome
-        tree, columns = found
-        is_cheaper = task.over(columns).cost(tree) < task.over(outcome.columns).cost(outcome.tree)
-        return outcome._replace(tree=tree, columns=columns) if is_cheaper else outcome
+        known = [(outcome.tree, outcome.columns)]
+        if task.incumbent is not None:
+            known.append((task.incumbent, task.incumbent_columns))
+        late = ("time_limit", "memory_limit", *["interrupted"] * (not task.clock.raises))
+        if outcome.status in late and task.clock.budget.seconds != 0 and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+            known.append(found)
+        tree, columns = min(known, key=lambda pair: task.over(pair[1]).cost(pair[0]))
+        return outcome._replace(tree=tree, columns=columns)

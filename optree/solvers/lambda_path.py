@@ -19,7 +19,7 @@ from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
 from optree.objective import Objective, Scale
 from optree.problem import Problem
-from optree.result import Trace, require_iterations
+from optree.result import Trace
 from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.driver import finish
@@ -274,7 +274,6 @@ def lambda_path(
 
     envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))
-    require_iterations(status, search.counters)
     seconds, reached = clock.searched(), envelope.reached
 
     def measured(tree: Tree, columns: Columns) -> tuple[int | Fraction, int]:

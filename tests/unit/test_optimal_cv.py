@@ -109,12 +109,12 @@ def test_the_rules_on_a_table():
 
 def test_the_steps_of_two_folds():
     one = [
-        ScoredTree(Fraction(1, 3), Fraction(1), 0.5, 0, True),
-        ScoredTree(Fraction(1, 9), Fraction(1, 3), 0.9, 2, True),
+        ScoredTree(Fraction(1, 3), Fraction(1), 0.5, 0, None),
+        ScoredTree(Fraction(1, 9), Fraction(1, 3), 0.9, 2, None),
     ]
     two = [
-        ScoredTree(Fraction(1, 4), Fraction(1), 0.7, 0, True),
-        ScoredTree(Fraction(1, 9), Fraction(1, 4), 0.7, 3, False),
+        ScoredTree(Fraction(1, 4), Fraction(1), 0.7, 0, None),
+        ScoredTree(Fraction(1, 9), Fraction(1, 4), 0.7, 3, "time_limit"),
     ]
     found = steps_of([one, two])
     assert [(low, high) for low, high, _ in found] == [
@@ -270,7 +270,8 @@ def test_a_time_limit_is_for_the_whole_fit():
         model = OptimalTreeClassifierCV(time_limit=0).fit(X, y)
     assert len(told) == 1
     assert "proven down to lambda = 1 only" in str(told[0].message)
-    assert (model.proven_lowest_, model.tree_.n_splits) == (1, 0)
+    assert model.proven_lowest_ == 1
+    assert model.tree_.n_splits > 0  # a tree of the folds
     assert not any(step.proven for step in model.path_)
     assert model.path_[-1].splits > 3 > model.path_[0].splits == 0
     assert 0 < model.path_[-1].gap <= 1
