@@ -187,8 +187,12 @@ class OptimalTreeClassifierCV(OptimalTrees):
     -----
     ``time_limit`` is for the whole fit. Each fold and the tree of all rows have equal shares; seconds that a fold
     leaves over are shared by the others. ``iteration_limit`` is for each fold, and for the tree of all rows. Ctrl-C
-    during the folds is always raised, for no tree of all rows is known then. ``tree_``, ``status_``, ``gap_``,
-    ``counters_``, ``search_seconds_`` and ``trace_`` are those of the tree of all rows. An unseen category among the
+    during the folds ends all searches if ``on_interrupt`` is "return". The folds then have their best known trees. With
+    "raise" no tree of all rows is known, and the estimator is not fitted. ``tree_``, ``gap_``, ``counters_``,
+    ``search_seconds_`` and ``trace_`` are those of the tree of all rows. ``status_`` is "optimal" only if the trees of
+    all steps of ``path_`` are proven, too, since the scores of all steps decide the choice. Otherwise it is the limit
+    that ended the search of the tree of all rows, or of a fold. If a limit ended the search of a fold, the search among
+    all rows starts from the folds' best known tree at the chosen lambda. An unseen category among the
     test rows of a fold is treated as with ``unseen="ignore"``. Of several optimal trees a fold has the one that its
     search finds, whose score may differ from that of another optimal tree.
 

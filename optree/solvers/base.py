@@ -16,6 +16,7 @@ from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Result, Trace, require_iterations
+from optree.solvers.light_categories import without_light_categories
 from optree.solvers.routing import Route
 from optree.solvers.sampled_tree import sampled_tree
 from optree.tree import Tree
@@ -312,6 +313,9 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
+        clock = (budget or Budget()).start()
+        if self.exact and not self.counts_trees and "numeric" in self.features:
+            problem = without_light_categories(problem, objective, clock)
         given, objective = self.readable(problem), objective.of_rows(problem)
         searched = self.searched(given, objective)
         source = problem if searched is given else searched
@@ -323,7 +327,7 @@ class Solver(Declaration):
         columns = incumbent_columns
         if columns is not None:  # rows may have become parts
             columns = self.searched(given.over(columns), objective).columns
-        clock, scale, target = (budget or Budget()).start(), objective.scale(searched), searched.target
+        scale, target = objective.scale(searched), searched.target
         row = as_float(1 / Fraction(scale.row))
         trace = Trace(clock, log, row, target.whole_loss(searched), scale.error * target.surplus)
         task = Task(objective.measure.with_costs(searched), objective, scale, clock, trace)
@@ -381,7 +385,8 @@ class Solver(Declaration):
         if task.incumbent is not None:
             known.append((task.incumbent, task.incumbent_columns))
         late = ("time_limit", "memory_limit", *["interrupted"] * (not task.clock.raises))
-        if outcome.status in late and task.clock.budget.seconds != 0 and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+        is_late = outcome.status in late and task.clock.budget.seconds != 0
+        if is_late and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
             known.append(found)
         tree, columns = min(known, key=lambda pair: task.over(pair[1]).cost(pair[0]))
         return outcome._replace(tree=tree, columns=columns)

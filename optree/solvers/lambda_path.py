@@ -26,6 +26,7 @@ from optree.solvers.driver import finish
 from optree.solvers.engine.search import Search
 from optree.solvers.envelope import Envelope, Learned, Line, Unfinished, best_line
 from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.light_categories import without_light_categories
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.solvers.stages import Starts, sampled_trees
 from optree.tree import Tree
@@ -237,10 +238,11 @@ def lambda_path(
     """
     solver = get(ENGINE)
     solver.check_objective(objective)
-    given, problem = problem, solver.searched(problem, objective)
+    given = without_light_categories(problem, objective, clock := (budget or Budget()).start())
+    problem = solver.searched(given, objective)
     solver.check_problem(problem)
     objective = objective.of_rows(problem)
-    switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
+    switches = solver.check_parameters(switches)
 
     def scaled(penalty: Fraction) -> tuple[Scale, Objective]:
         other = replace(objective, regularization=penalty / highest)
