@@ -104,6 +104,7 @@ class Clock:
         self.search_seconds: float | None = None  # None until :meth:`searched` is called
         self._measured_at, self._rss_mib = -math.inf, 0.0
         self.tick: Callable[[int], None] | None = None  # called with the iterations at each look at the limits
+        self.raises = True  # whether Ctrl-C is an exception where no search has begun; else it leaves a heuristic tree
         self._interrupted = threading.Event()  # shared by all clocks that this clock starts
 
     def interrupt(self) -> None:
@@ -118,7 +119,8 @@ class Clock:
     def heard(self) -> Iterator[None]:
         """Note Ctrl-C beside its exception, which Python drops where it comes within a finaliser or a callback of C.
 
-        The next look at the limits then ends the search. Only the main thread receives signals.
+        The next look at the limits then ends the search. Only the main thread receives signals. Unless :attr:`raises`,
+        the first Ctrl-C has no exception; a second one has.
         """
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -126,8 +128,10 @@ class Clock:
             return
 
         def note(number: int, frame: FrameType | None) -> None:
+            is_second = self._interrupted.is_set()
             self._interrupted.set()
-            before(number, frame)
+            if self.raises or is_second:
+                before(number, frame)
 
         signal.signal(signal.SIGINT, note)
         try:

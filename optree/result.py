@@ -38,7 +38,7 @@ class TracePoint(NamedTuple):
 
 
 def require_iterations(status: str, counters: dict[str, int]) -> None:
-    """Raise KeyboardInterrupt if Ctrl-C came before the first iteration: then no search has an incumbent to keep."""
+    """Raise KeyboardInterrupt if Ctrl-C came before the first iteration of a search."""
     if status == "interrupted" and not counters["iterations"]:
         raise KeyboardInterrupt
 
@@ -94,9 +94,8 @@ class Result:
 
     @classmethod
     def of(cls, outcome: Outcome, cost: int, scale: Scale, trace: Trace) -> Result:
-        """Log the end of a search, and return its result; raise KeyboardInterrupt if no search had begun."""
+        """Log the end of a search, and return its result."""
         tree, lower, status, counters, search, columns, found = outcome
-        require_iterations(status, counters)
         seconds = trace.clock.searched()
         trace.end(search, status, cost, lower)
         cost, lower = trace.net(cost, lower)

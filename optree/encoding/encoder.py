@@ -9,7 +9,7 @@ at most the threshold.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
@@ -365,6 +365,13 @@ class Encoder:
         for column, (first, end) in zip(self.columns_, pairwise(self._first_features), strict=True):
             own = features[bisect_left(features, first) : bisect_left(features, end)]
             kept.columns_.append(column.keep([feature - first for feature in own], drop))
+        return kept
+
+    def over(self, tests: Mapping[str, Sequence[tuple[int, float]]]) -> Self:
+        """Return the encoder whose named columns have the features of some of their tests alone."""
+        kept = copy(self)
+        columns = ((column, tests.get(column.name)) for column in self.columns_)
+        kept.columns_ = [column if own is None else column.over(own) for column, own in columns]
         return kept
 
     def without(self, names: Collection[str]) -> Self:

@@ -11,6 +11,7 @@ import numpy as np
 from optree.columns import CodedColumns, Columns, Feature, Numbers, NumberSplit
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.encoding.user_tables import as_table, read_column
 from optree.errors import renamed
 
 
@@ -120,6 +121,26 @@ class TableColumns(Columns):
         """Return the rows without some columns of the table, which keep no feature."""
         numbers = (lambda: self.numbers.without(names)) if self.has_numbers else None
         return TableColumns(self.X, lambda: self.encoder.without(names), numbers)
+
+    def over_categories(self, needed: Callable[[np.ndarray, int], np.ndarray]) -> TableColumns:
+        """Return the rows without the tests of some categories of the columns that are split one against the rest.
+
+        needed : tells which categories are needed, bool[m], given the category of each row, int[n], and their number m.
+        One test of a column is kept in any case. Columns with missing values keep all tests.
+        """
+        tests = {}
+        for column in self.numbers.columns_:
+            if column.form == "onehot" and not column.has_missing and column.kept is None:
+                values = read_column(as_table(self.X), self.numbers.names_.index(column.name), column.name)
+                category = column.read(values, self.numbers.spec.unseen, self.numbers.spec.missing).astype(int)
+                kept = needed(category, len(column.parts))
+                if not kept.all():
+                    kept[np.bincount(category).argmax()] = True
+                    own = column.tests(self.numbers.spec.drop)
+                    tests[column.name] = [test for test in own if kept[int(test[1])]]
+        if not tests:
+            return self
+        return TableColumns(self.X, lambda: self.encoder.over(tests), lambda: self.numbers.over(tests))
 
     @cached_property
     def numbers(self) -> SparseEncoder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -119,12 +120,19 @@ class TreeEstimator(TreeViews, TableEstimator):
         given = by_column("feature_costs", "costs", given, problem.columns.table_names, 0)
         return objective.with_feature_costs(given)
 
-    def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
-        """Set the fitted attributes to the tree of an objective."""
+    def _find_tree(
+        self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock, known: Iterable[Self] | None = None
+    ) -> Self:
+        """Set the fitted attributes to the tree of an objective.
+
+        known : fitted estimators whose trees the search may start from; None for this estimator with a warm start.
+        """
         objective = self._charged(objective.of_rows(problem), problem)
         solver, seed = self._searcher(problem), seed_of(getattr(self, "random_state", None))
         fitting = self._fitting(solver, problem, objective)
-        start, own = self._start(problem, objective) if solver.warm_start else (None, None)
+        if known is None:
+            known = [self] if getattr(self, "warm_start", False) else []
+        start, own = self._start(problem, objective, known if solver.warm_start else [])
         parameters = self._parameters() if fitting is solver else {}
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **parameters)
         result = fitting.solve(problem, objective, clock, seed, **arguments)
@@ -211,27 +219,41 @@ class TreeEstimator(TreeViews, TableEstimator):
         self.tree_ = tree.renumber(numbers, [tree.features[feature] for feature in used])
         self.encoder_ = columns.encoder.keep(used)
 
-    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
-        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints.
+    def _start(
+        self, problem: Problem, objective: Objective, known: Iterable[Self]
+    ) -> tuple[Tree | None, TableColumns | None]:
+        """Return the cheapest tree of fitted estimators for the rows of a problem, and its columns.
 
-        With ``max_thresholds`` the thresholds of the tree must be among the candidates, too. Another tree's cost might
-        lie below the optimum.
+        Only trees that meet the constraints count. With ``max_thresholds`` the thresholds of a tree must be among the
+        candidates, too. Another tree's cost might lie below the optimum.
         """
-        tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
-        if tree is None or not tree.n_splits or tree.classes != problem.classes:  # every search knows the leaf
-            return None, None
-        columns, given = TableColumns(problem.columns.X, lambda: self.encoder_), problem.columns
-        if getattr(self, "max_thresholds", None) is not None:
-            known = (given.numbers if given.has_numbers else given.encoder).columns_
-            offered = {column.name: {*column.parts} for column in known if column.is_numeric}
-            if any({*own.parts} - offered.get(own.name, set()) for own in self.encoder_.columns_ if own.is_numeric):
-                return None, None
-        try:
-            broken = objective.broken(tree.refit(problem.over(columns)), problem.over(columns))
-        except OptreeError:  # other columns, or an unseen category
-            return None, None
-        unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
-        return (None, None) if broken or unknown else (tree, columns)
+        found = []
+        for model in known:
+            tree = getattr(model, "tree_", None)
+            if tree is None or tree.classes != problem.classes or not self._offers(problem, model):
+                continue
+            columns = TableColumns(problem.columns.X, lambda model=model: model.encoder_)
+            over = problem.over(columns)
+            try:
+                tree = tree.refit(over)
+                if objective.broken(tree, over) or (columns.codes < 0).any():  # rows that would stop at a split
+                    continue
+            except OptreeError:  # other columns, or an unseen category
+                continue
+            found.append((tree, columns))
+        if len(found) < 2:
+            return found[0] if found else (None, None)
+        scale = objective.scale(problem)
+        return min(found, key=lambda one: objective.cost(one[0], scale, one[0].loss(problem.over(one[1]))))
+
+    def _offers(self, problem: Problem, model: Self) -> bool:
+        """Return whether a limit on thresholds leaves all thresholds of a fitted estimator."""
+        if getattr(self, "max_thresholds", None) is None:
+            return True
+        given = problem.columns
+        columns = (given.numbers if given.has_numbers else given.encoder).columns_
+        offered = {column.name: {*column.parts} for column in columns if column.is_numeric}
+        return not any({*own.parts} - offered.get(own.name, set()) for own in model.encoder_.columns_ if own.is_numeric)
 
     def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
         """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""

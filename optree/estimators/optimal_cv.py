@@ -79,8 +79,9 @@ class ScoredTree(NamedTuple):
     highest: Fraction
     score: float
     splits: int
-    proven: bool
+    limit: str | None  # the limit that ended the search before it proved the tree; None for a proven tree
     gap: float = 0.0  # at ``highest``
+    model: TreeClassifier | None = None
 
 
 def steps_of(folds: list[list[ScoredTree]]) -> list[tuple[Fraction, Fraction, PathStep]]:
@@ -98,7 +99,7 @@ def steps_of(folds: list[list[ScoredTree]]) -> list[tuple[Fraction, Fraction, Pa
         scores, k = tuple(tree.score for tree in trees), len(trees)
         mean = fsum(scores) / k
         error = sqrt(fsum((score - mean) ** 2 for score in scores) / max(1, k - 1) / k)
-        splits, proven = fsum(tree.splits for tree in trees) / k, all(tree.proven for tree in trees)
+        splits, proven = fsum(tree.splits for tree in trees) / k, not any(tree.limit for tree in trees)
         gap = max(tree.gap for tree in trees)
         step = PathStep(float(lowest), float(highest), mean, error, splits, proven, scores, gap)
         steps.append((lowest, highest, step))
@@ -186,8 +187,12 @@ class OptimalTreeClassifierCV(OptimalTrees):
     -----
     ``time_limit`` is for the whole fit. Each fold and the tree of all rows have equal shares; seconds that a fold
     leaves over are shared by the others. ``iteration_limit`` is for each fold, and for the tree of all rows. Ctrl-C
-    during the folds is always raised, for no tree of all rows is known then. ``tree_``, ``status_``, ``gap_``,
-    ``counters_``, ``search_seconds_`` and ``trace_`` are those of the tree of all rows. An unseen category among the
+    during the folds ends all searches if ``on_interrupt`` is "return". The folds then have their best known trees. With
+    "raise" no tree of all rows is known, and the estimator is not fitted. ``tree_``, ``gap_``, ``counters_``,
+    ``search_seconds_`` and ``trace_`` are those of the tree of all rows. ``status_`` is "optimal" only if the trees of
+    all steps of ``path_`` are proven, too, since the scores of all steps decide the choice. Otherwise it is the limit
+    that ended the search of the tree of all rows, or of a fold. If a limit ended the search of a fold, the search among
+    all rows starts from the folds' best known tree at the chosen lambda. An unseen category among the
     test rows of a fold is treated as with ``unseen="ignore"``. Of several optimal trees a fold has the one that its
     search finds, whose score may differ from that of another optimal tree.
 
@@ -231,16 +236,31 @@ class OptimalTreeClassifierCV(OptimalTrees):
         self.lowest_ = float(objective.regularization)
         table, y = self._rows(X, y)
         rows = Rows(getattr(table, "source", table), y, None if sample_weight is None else np.asarray(sample_weight))
-        steps = steps_of(self._folds(rows, groups, objective, score, clock))
+        clock.raises = self.on_interrupt == "raise"
+        with clock.heard():
+            folds = self._folds(rows, groups, objective, score, clock)
+            self._choose(folds, problem, unit, clock)
+        return self
+
+    def _choose(self, folds: list[list[ScoredTree]], problem: Problem, unit: Fraction, clock: Clock) -> None:
+        """Choose lambda by the scores of the folds' trees, and find the tree of all rows.
+
+        If a limit ended the search of a fold, the search for this tree starts from the best tree of the folds at the
+        chosen lambda, so that the result is no worse.
+        """
+        steps = steps_of(folds)
         self.path_ = tuple(step for _, _, step in steps)
         self.best_index_, self.one_standard_error_index_ = best_step(self.path_), one_standard_error_step(self.path_)
         chosen = self.best_index_ if self.rule == "best" else self.one_standard_error_index_
         self.regularization_ = inner_number(*steps[chosen][:2])
         self.proven_lowest_ = min((step.lowest for step in self.path_ if step.proven), default=1.0)
-        self._find_tree(problem, unit, self._objective(self.regularization_), clock)
-        if self.status_ == "optimal" and (unproven := self._unproven_text()):
-            warn(f"cross-validation: {unproven}", ConvergenceWarning)
-        return self
+        limit = next((tree.limit for fold in folds for tree in fold if tree.limit), None)
+        at = [tree for fold in folds for tree in fold if tree.lowest <= steps[chosen][0] < tree.highest]
+        known = [tree.model for tree in at] if limit else []
+        self._find_tree(problem, unit, self._objective(self.regularization_), clock, known)
+        if self.status_ == "optimal" and limit:
+            self.status_ = limit
+            warn(f"cross-validation: {self._unproven_text()}", ConvergenceWarning)
 
     def _unproven_text(self) -> str:
         """Return the part of the path that is not proven, in words; nothing if all trees are proven."""
@@ -320,16 +340,16 @@ class OptimalTreeClassifierCV(OptimalTrees):
         log = Progress(f"fold {number}: ") if self.verbose else None
         problem, unit = base._problem(train.X, train.y, train.weights, self.classes_)
         path = lambda_path(problem, objective, clock, log)
-        if path.status == "interrupted":
+        if path.status == "interrupted" and self.on_interrupt == "raise":
             raise KeyboardInterrupt
         trees = []
         for stretch in (*path.stretches, *path.unproven):
             model = base._model(stretch, problem, unit)
             if not isfinite(value := score(model, test)):
                 raise OptreeError(f"scoring: fold {number} has the score {value}; a finite number is needed")
-            proven = len(trees) < len(path.stretches)
+            limit = None if len(trees) < len(path.stretches) else path.status
             ends, splits = (stretch.lowest, stretch.highest), stretch.tree.n_splits
-            trees.append(ScoredTree(*ends, value, splits, proven, model.gap_))
+            trees.append(ScoredTree(*ends, value, splits, limit, model.gap_, model))
         return trees
 
     def _objective(self, regularization=None) -> Objective:

@@ -15,7 +15,8 @@ from optree.errors import NoRoomError, OptreeError, choice
 from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
-from optree.result import Outcome, Result, Trace
+from optree.result import Outcome, Result, Trace, require_iterations
+from optree.solvers.light_categories import without_light_categories
 from optree.solvers.routing import Route
 from optree.solvers.sampled_tree import sampled_tree
 from optree.tree import Tree
@@ -315,6 +316,9 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
+        clock = (budget or Budget()).start()
+        if self.exact and not self.counts_trees and "numeric" in self.features:
+            problem = without_light_categories(problem, objective, clock)
         given, objective = self.readable(problem), objective.of_rows(problem)
         searched = self.searched(given, objective)
         source = problem if searched is given else searched
@@ -326,7 +330,7 @@ class Solver(Declaration):
         columns = incumbent_columns
         if columns is not None:  # rows may have become parts
             columns = self.searched(given.over(columns), objective).columns
-        clock, scale, target = (budget or Budget()).start(), objective.scale(searched), searched.target
+        scale, target = objective.scale(searched), searched.target
         row = as_float(1 / Fraction(scale.row))
         trace = Trace(clock, log, row, target.whole_loss(searched), scale.error * target.surplus)
         task = Task(objective.measure.with_costs(searched), objective, scale, clock, trace)
@@ -336,6 +340,8 @@ class Solver(Declaration):
         clock.searched()
         tree, found = objective.measure.label(outcome.tree), outcome.columns or searched.columns
         outcome = outcome._replace(tree=tree, columns=found)
+        if clock.raises:
+            require_iterations(outcome.status, outcome.counters)
         result = Result.of(outcome, task.over(found).cost(tree), scale, trace)
         if searched is given:
             return result
@@ -372,17 +378,21 @@ class Solver(Declaration):
         return outcome._replace(search=outcome.search or task.route.search)
 
     def _cheaper(self, task: Task, source: Problem, outcome: Outcome) -> Outcome:
-        """Return the outcome with the tree of a sample, if a limit has ended the search and this tree costs less.
+        """Return the outcome with the incumbent or the tree of a sample, if a limit ended the search and it is cheaper.
 
-        A Rashomon set keeps its tree: the tree of a sample splits other features than the graph of the set. So does a
-        monotone search: the tree of a sample is not monotone.
+        A search that takes no tree to start from, or has no such features, may end with a tree that costs more. A
+        Rashomon set keeps its tree: other trees split other features than the graph of the set. So does a monotone
+        search: other trees are not monotone.
         """
-        is_late = outcome.status in ("time_limit", "memory_limit") and task.clock.budget.seconds != 0
         has_set = self.counts_trees and outcome.found is not None and outcome.found.trees is not None
-        if not is_late or has_set or self.orders_leaves:
+        if outcome.status in ("optimal", "heuristic") or has_set or self.orders_leaves:
             return outcome
-        if not (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
-            return outcome
-        tree, columns = found
-        is_cheaper = task.over(columns).cost(tree) < task.over(outcome.columns).cost(outcome.tree)
-        return outcome._replace(tree=tree, columns=columns) if is_cheaper else outcome
+        known = [(outcome.tree, outcome.columns)]
+        if task.incumbent is not None:
+            known.append((task.incumbent, task.incumbent_columns))
+        late = ("time_limit", "memory_limit", *["interrupted"] * (not task.clock.raises))
+        is_late = outcome.status in late and task.clock.budget.seconds != 0
+        if is_late and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+            known.append(found)
+        tree, columns = min(known, key=lambda pair: task.over(pair[1]).cost(pair[0]))
+        return outcome._replace(tree=tree, columns=columns)

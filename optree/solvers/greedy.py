@@ -31,6 +31,7 @@ from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.kernels.jit import inner_function, kernel
 
 _TABLE = 2**20  # logarithms, at most
+_LOOK = 2**16  # cells between two looks at the clock, each of which takes as long as a short column
 _NONE = -1  # a node or a column
 
 
@@ -153,7 +154,7 @@ class Greedy:
     """A grower of trees over some rows, by Gini impurity or by entropy.
 
     least : rows in a leaf; closed : the greatest errors of a node that stays a leaf; another : see the module's text;
-    stop : whether to end, asked before each column; error : cost of an error, in units of the columns' charges.
+    stop : whether to end, asked between columns; error : cost of an error, in units of the columns' charges.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Greedy:
         error: int = 1,
     ):
         self.rows, self._least, self._closed, self._another, self._stop = rows, least, closed, float(another), stop
-        self._error = error
+        self._error, self._every = error, 1 + _LOOK // len(rows.label)
         self._weight = rows.weight if (rows.weight != 1).any() else np.empty(0, np.int64)
         whole = np.arange(min(rows.total + 1, _TABLE) if by_entropy else 0, dtype=np.float64)
         self._x_log_x = whole * np.log(np.maximum(whole, 1.0))
@@ -184,7 +185,7 @@ class Greedy:
             errors, slot, total, size = self._open(node, len(rank), len(levels) < depth)
             best, split = np.full(len(rank), -np.inf), np.full((len(rank), 3), _NONE)
             for feature in range(len(self.rows.packed) if slot.max(initial=_NONE) >= 0 else 0):
-                if self._stop():
+                if feature % self._every == 0 and self._stop():
                     split[:] = _NONE
                     break
                 self._rate(feature, slot, total, size, best, split)

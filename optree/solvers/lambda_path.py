@@ -19,13 +19,14 @@ from optree.budget import Budget, Clock, Stopped
 from optree.columns import Columns
 from optree.objective import Objective, Scale
 from optree.problem import Problem
-from optree.result import Trace, require_iterations
+from optree.result import Trace
 from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.driver import finish
 from optree.solvers.engine.search import Search
 from optree.solvers.envelope import Envelope, Learned, Line, Unfinished, best_line
 from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.light_categories import without_light_categories
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.solvers.stages import Starts, sampled_trees
 from optree.tree import Tree
@@ -237,10 +238,11 @@ def lambda_path(
     """
     solver = get(ENGINE)
     solver.check_objective(objective)
-    given, problem = problem, solver.searched(problem, objective)
+    given = without_light_categories(problem, objective, clock := (budget or Budget()).start())
+    problem = solver.searched(given, objective)
     solver.check_problem(problem)
     objective = objective.of_rows(problem)
-    switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
+    switches = solver.check_parameters(switches)
 
     def scaled(penalty: Fraction) -> tuple[Scale, Objective]:
         other = replace(objective, regularization=penalty / highest)
@@ -273,7 +275,6 @@ def lambda_path(
 
     envelope = Envelope(search.known, find, highest, whole)
     status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))
-    require_iterations(status, search.counters)
     seconds, reached = clock.searched(), envelope.reached
 
     def measured(tree: Tree, columns: Columns) -> tuple[int | Fraction, int]:

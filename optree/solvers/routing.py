@@ -61,11 +61,7 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
         return route
     task.problem.columns.encode(task.clock.check)
-    if (
-        parameters["by_depth"]
-        and is_shallow(task.problem, task.objective)
-        and task.incumbent is task.upper_bound is None
-    ):
+    if parameters["by_depth"] and is_shallow(task.problem, task.objective) and task.upper_bound is None:
         return Route(DEPTH_LIMITED, f"binary features and max_depth = {task.objective.max_depth} <= {_MAX_DEPTH}")
     if parameters["few_rows"] and _may_leave_out_rows(task):
         return Route(ROW_GENERATION, f"{len(task.problem.groups.rows)} different rows >= {_MIN_GROUPS}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from optree.solvers.base import Task
 
 _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
+_WORK, _LEVELS = 2**27, 6  # cells of all levels of its CART, at most; but as many levels at least
 
 
 def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tuple[Tree, Columns] | None:
@@ -65,7 +66,9 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
         rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
     scale = objective.scale(part)
     rows = rows.charged(scale, part.columns)
-    _, found, _ = next(carts(rows, rows.limits(objective), scale, Budget().start()), (None, None, None))
+    limits, levels = rows.limits(objective), max(_LEVELS, _WORK // rows.packed.size)
+    limits = replace(limits, max_depth=levels if limits.max_depth is None else min(levels, limits.max_depth))
+    _, found, _ = next(carts(rows, limits, scale, Budget().start()), (None, None, None))
     if found is None:
         return None
     if has_numbers:

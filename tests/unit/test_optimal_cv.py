@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from fractions import Fraction
@@ -109,12 +111,12 @@ def test_the_rules_on_a_table():
 
 def test_the_steps_of_two_folds():
     one = [
-        ScoredTree(Fraction(1, 3), Fraction(1), 0.5, 0, True),
-        ScoredTree(Fraction(1, 9), Fraction(1, 3), 0.9, 2, True),
+        ScoredTree(Fraction(1, 3), Fraction(1), 0.5, 0, None),
+        ScoredTree(Fraction(1, 9), Fraction(1, 3), 0.9, 2, None),
     ]
     two = [
-        ScoredTree(Fraction(1, 4), Fraction(1), 0.7, 0, True),
-        ScoredTree(Fraction(1, 9), Fraction(1, 4), 0.7, 3, False),
+        ScoredTree(Fraction(1, 4), Fraction(1), 0.7, 0, None),
+        ScoredTree(Fraction(1, 9), Fraction(1, 4), 0.7, 3, "time_limit"),
     ]
     found = steps_of([one, two])
     assert [(low, high) for low, high, _ in found] == [
@@ -270,7 +272,8 @@ def test_a_time_limit_is_for_the_whole_fit():
         model = OptimalTreeClassifierCV(time_limit=0).fit(X, y)
     assert len(told) == 1
     assert "proven down to lambda = 1 only" in str(told[0].message)
-    assert (model.proven_lowest_, model.tree_.n_splits) == (1, 0)
+    assert model.proven_lowest_ == 1
+    assert model.tree_.n_splits > 0  # a tree of the folds
     assert not any(step.proven for step in model.path_)
     assert model.path_[-1].splits > 3 > model.path_[0].splits == 0
     assert 0 < model.path_[-1].gap <= 1
@@ -289,6 +292,53 @@ def test_ctrl_c_among_the_folds_is_raised(jobs):
         model.fit(X, y)
     timer.join()
     assert time.perf_counter() - started < 10
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, warnings
+from sklearn.datasets import load_breast_cancer
+from optree import OptimalTreeClassifierCV
+from optree.estimators import optimal_cv
+
+X, y = load_breast_cancer(return_X_y=True)
+path, calls = optimal_cv.lambda_path, []
+
+def interrupted(*given):
+    calls.append(given)
+    if len(calls) == 2:  # in the second of three folds
+        threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+    return path(*given)
+
+optimal_cv.lambda_path = interrupted
+model = OptimalTreeClassifierCV(cv=3, lowest="0.0005", time_limit=30, **eval(sys.argv[1]))
+try:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+except KeyboardInterrupt:
+    print("raised")
+else:
+    print(model.status_, len(calls), model.tree_.n_splits > 0, model.score(X, y) > 0.9, model.path_[-1].splits > 1)
+    print([str(one.message) for one in told if "Ctrl-C" in str(one.message)])
+"""
+
+
+@pytest.mark.slow
+@compiled_only
+@pytest.mark.parametrize("given", [{"max_depth": None}, {"max_thresholds": 8}])
+def test_ctrl_c_among_the_folds_returns_the_best_known_trees_if_asked_for(given):
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", INTERRUPTED, repr({**given, "on_interrupt": how})],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        ).stdout
+        for how in ("return", "raise")
+    ]
+    assert told[0].startswith("interrupted 3 True True True")
+    assert "ended by Ctrl-C" in told[0]
+    assert told[1] == "raised\n"
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
     if task.route.search == DEPTH_LIMITED:
         if task.problem.target.kind == "values":
             return regress(task, deepening=True)
+        task = task.over_features()
         return depth_limited_tree(task, starts=partial(Starts, task))
     task = task.over_features()
     search = Search(task.problem, task.objective, switches, task.clock.check)
