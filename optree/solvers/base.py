@@ -317,7 +317,7 @@ class Solver(Declaration):
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
         clock = (budget or Budget()).start()
-        if self.exact and not self.counts_trees and "numeric" in self.features:
+        if self.exact and "numeric" in self.features and not (self.counts_trees or self.orders_leaves):
             problem = without_light_categories(problem, objective, clock)
         given, objective = self.readable(problem), objective.of_rows(problem)
         searched = self.searched(given, objective)
