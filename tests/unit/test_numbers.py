@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support import ROOT, runs
+from support.declared import PROGRAMS
 from support.modes import seeds
 from support.refusal import refused
 
@@ -238,7 +239,9 @@ def test_missing_numbers_of_a_file_reach_every_solver(tmp_path, seed, fields):
             continue
         depth = {"max_depth": 2} if "max_depth" in declared.constraints else {}
         lambda_, penalty = ("0.05" if declared.penalties else "0"), (declared.penalties or ("split",))[0]
-        made = solve(*load_problem(path), Run("own", "own", solver, solver, lambda_, penalty, split="0", **depth))
+        limits = {"limits": {"seconds": 0.5}} if solver in PROGRAMS else {}
+        run = Run("own", "own", solver, solver, lambda_, penalty, split="0", **depth, **limits)
+        made = solve(*load_problem(path), run)
         best = made["objective"] if solver == "exhaustive" else best
         if "split" in declared.penalties and depth:
             equal = made["exact"] and made["status"] == "optimal"
