@@ -20,7 +20,7 @@ Limits.
 **Statement**: a lower bound on the costs of all trees holds for monotone trees, so that step 1 bounds them at a limit.
 **Used in** `run`. The engine has an eighth of the limits at first, since few problems need more. If it has no proof by
 then, it starts again: within all limits if its tree is monotone, as then more time alone can help, or within half of
-the rest. The other half is for step 2.
+the rest. The other half is for step 2, or for the engine again if its tree is monotone by then.
 
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
@@ -67,8 +67,11 @@ class _Search:
         self._read(free.columns)
         try:
             self._offer(free)
-            if free.status in _LIMITS and not clock.limit(self.iterations):
-                is_monotone = self.trees.best == free.cost
+            for is_second in (False, True):
+                is_monotone = self.trees.best <= free.cost
+                is_left = free.status in _LIMITS and not clock.limit(self.iterations)
+                if not is_left or (is_second and not is_monotone):
+                    break
                 free = self._engine(self.task.problem, clock if is_monotone else clock.halfway(self.iterations))
                 self._offer(free)
             is_proven = free.status == "optimal"
