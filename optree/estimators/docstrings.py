@@ -42,9 +42,9 @@ _TEXTS = {
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
             search that reaches a limit warns, and keeps its best tree.
         memory_limit : float or None, default=None
-            MiB of memory of the whole process; None for no limit but the memory of the machine. A table whose candidate
-            splits cannot fit into it, or into the memory that the operating system has free, is refused before it is
-            encoded.
+            MiB of memory of the whole process; None for 1024 MiB of coded features, and no other limit but the memory
+            of the machine. A table whose candidate splits cannot fit into it, or into the memory that the operating
+            system has free, is refused before it is encoded.
         on_interrupt : {"raise", "return"}, default="raise"
             The end of ``fit`` after Ctrl-C. "raise": KeyboardInterrupt, which also ends a search over parameters. The
             fitted attributes are those of the best tree so far, so that the estimator can predict. "return": a warning.
