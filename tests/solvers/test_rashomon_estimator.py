@@ -264,8 +264,8 @@ def looks(monkeypatch):
 @pytest.mark.usefixtures("looks")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("classes", [2, 5])
-def test_a_longer_time_limit_leaves_no_smaller_set(classes, monkeypatch):
-    """Heuristic trees take no part of the second half, and the tree of a sample leaves the features of the set."""
+def test_time_limits_leave_a_set_that_agrees_with_its_tree(classes, monkeypatch):
+    """Heuristic trees leave the second half, and the tree of a sample leaves the features of the set."""
     monkeypatch.setattr(stages, "_WORDS", (1, 1, 1))  # all heuristics after the first iterations
     table, y = with_texts(500, classes)
     depths = []
@@ -278,5 +278,4 @@ def test_a_longer_time_limit_leaves_no_smaller_set(classes, monkeypatch):
             assert r.index(r[-1]) == r.count_ - 1
             assert r.predict_proba(table).shape == (500, classes)
             assert r.cost_ <= r[0].cost_
-    assert depths == sorted(depths)
-    assert depths[0] == 0 < depths[-1]
+    assert depths[0] == 0 < depths[-1] == depths[-2]

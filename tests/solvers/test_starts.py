@@ -12,7 +12,7 @@ from support.modes import FULL, seeds
 
 from optree.budget import Budget
 from optree.objective import Objective, Scale
-from optree.solvers import starts
+from optree.solvers import greedy, starts
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.all_thresholds.search import Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
@@ -269,7 +269,8 @@ def test_a_cart_that_looks_ahead_costs_no_more_than_the_cart():
     assert better or not FULL
 
 
-def test_a_limit_leaves_the_levels_so_far():
+def test_a_limit_leaves_the_levels_so_far(monkeypatch):
+    monkeypatch.setattr(greedy, "_LOOK", 1)
     random = np.random.RandomState(0)
     X, y = random.random_sample((300, 3)), random.randint(0, 2, 300)
     rows, calls = Rows(X, y, 2, np.ones(300, np.int64)), iter([None] * 4 + ["time_limit"] * 99)

@@ -176,15 +176,15 @@ def test_a_warm_start_finds_its_columns_again(max_thresholds):
     model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=max_thresholds)
     objective, cold = Objective.of("0.02"), clone(model).set_params(warm_start=False).fit(X, y)
     problem = model._problem(X, y, None)[0]
-    assert model._start(problem, objective) == (None, None)
+    assert model._start(problem, objective, [model]) == (None, None)
     model.fit(X, y)
-    start, columns = model._start(problem, objective)
-    assert start is model.tree_
+    start, columns = model._start(problem, objective, [model])
+    assert start.to_dict() == model.tree_.to_dict()
     assert start.refit(problem.over(columns)).loss(problem.over(columns)) == (model.predict(X) != y).sum()
     assert model.fit(X, y).cost_ == cold.cost_
     assert model.solver_ == cold.solver_
     for other in (X.rename(columns={"size": "length"}), X.assign(colour="pink"), X.assign(size=np.nan)):
-        assert model._start(model._problem(other, y, None)[0], objective) == (None, None)
+        assert model._start(model._problem(other, y, None)[0], objective, [model]) == (None, None)
     with pytest.warns(ConvergenceWarning, match="iteration_limit"):
         stopped = model.set_params(regularization="0.015", iteration_limit=0).fit(X, y)
     assert stopped.tree_.n_splits == start.n_splits
@@ -197,7 +197,8 @@ def test_a_tree_of_other_thresholds_is_no_start():
     model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=3)
     model.fit(np.where(X > 0.41, 0.82, 0.0), y)  # one threshold, 0.41, parts the classes
     assert (model.tree_.n_splits, (model.predict(X) != y).sum()) == (1, 0)
-    assert model._start(model._problem(X, y, None)[0], Objective.of("0.02")) == (None, None)  # no quantile is 0.41
+    problem = model._problem(X, y, None)[0]  # no quantile is 0.41
+    assert model._start(problem, Objective.of("0.02"), [model]) == (None, None)
     cold = clone(model).set_params(warm_start=False).fit(X, y)
     assert model.fit(X, y).cost_ == cold.cost_
     assert (model.predict(X) != y).any()  # three quantiles do not hit the threshold
