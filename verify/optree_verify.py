@@ -28,7 +28,7 @@ from math import gcd, inf, lcm
 
 import numpy as np
 
-__version__ = "1.5"
+__version__ = "1.6"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products

@@ -20,7 +20,7 @@ EXACT = [
     solver.name
     for solver in map(solvers.get, solvers.names())
     if solver.exact and "accuracy" in solver.measures and solver.name not in ("exhaustive", "osdt", *PROGRAMS)
-]  # osdt is exponential in leaves: tests/test_leaf_sets.py; programs: tests/test_mip.py
+]  # osdt is exponential in leaves: test_leaf_sets.py; programs: test_mip.py
 
 
 @pytest.mark.parametrize("name", EXACT)

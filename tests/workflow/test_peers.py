@@ -23,6 +23,7 @@ from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.record import Run
 from optree.bench.runs.score import summary_line
+from optree.bench.system import environment
 from optree.bench.tables.frame import frame
 from optree.objective import Objective
 from optree.solvers import get
@@ -211,6 +212,14 @@ def test_a_folder_with_a_file_missing_is_named(tmp_path):
     (folder / "run.py").unlink()
     with refused("stub", "run.py is missing"):
         read_peer(folder)
+
+
+def test_an_edit_of_a_module_that_peers_share_makes_other_runs(tmp_path):
+    stubs.write(tmp_path)
+    (tmp_path / "common.py").write_text("ONE = 1")
+    before = environment.folder_digest.__wrapped__(tmp_path / "stub", "")
+    (tmp_path / "common.py").write_text("ONE = 2")
+    assert environment.folder_digest.__wrapped__(tmp_path / "stub", "") != before
 
 
 # The real ones.

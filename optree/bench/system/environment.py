@@ -92,8 +92,8 @@ def readers_digest() -> str:
 
 @cache
 def folder_digest(folder: Path, code: str) -> str:
-    """Return a digest of a peer's folder, of the peers' runner, and of the package's code, given its digest."""
-    paths = sorted([*(path for path in folder.iterdir() if path.is_file()), folder.parent / "runner.py"])
+    """Return a digest of a peer's folder, of the peers' common modules, and of the package's code, given its digest."""
+    paths = sorted([*(path for path in folder.iterdir() if path.is_file()), *folder.parent.glob("*.py")])
     return _digest_of(((path.name, path) for path in paths), seed=code)
 
 

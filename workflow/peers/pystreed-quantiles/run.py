@@ -3,23 +3,8 @@
 Its tree is optimal for its own thresholds, and a heuristic one for all thresholds.
 """
 
-from pystreed import STreeDClassifier
-
-PACKAGES = ("pystreed", "numpy", "scikit-learn")
-
-
-def search(X, y, request):
-    """Search with a new object; an old one reuses the results of earlier searches."""
-    model = STreeDClassifier(
-        optimization_task="cost-complex-accuracy",
-        cost_complexity=float(request["regularization"]),
-        max_depth=request["max_depth"],
-        max_num_nodes=request["max_splits"],
-        min_leaf_node_size=request["min_samples_leaf"],
-        time_limit=request["seconds"] or 1e9,
-        **request["parameters"],
-    )
-    return model.fit(X, y)
+import streed
+from streed import PACKAGES, search  # noqa: F401  the runner reads both
 
 
 def features(binarizer):
@@ -41,11 +26,4 @@ def tree(node, tests):
 
 
 def answer(model, request):
-    if not model.is_fitted():
-        return {"status": "time_limit", "tree": None}
-    result = model.fit_result
-    return {
-        "status": "heuristic" if result.is_optimal() else "time_limit",
-        "tree": tree(model.tree_, features(model.binarizer_)),
-        "objective": result.score() - float(request["regularization"]) * result.tree_nodes(),
-    }
+    return streed.answer(model, request, lambda model: tree(model.tree_, features(model.binarizer_)), "heuristic")
