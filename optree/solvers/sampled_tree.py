@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from optree.solvers.base import Task
 
 _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
-_WORK, _LEVELS = 2**27, 6  # cells of all levels of its CART, at most; but as many levels at least
+_WIDE, _TESTS = 1000, 50  # columns, from which a sample has the tests of this many categories of a column alone
+_WORK, _LEVELS = 2**27, (6, 24)  # cells of all levels of its CART, at most; the fewest and the most levels
 
 
 def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tuple[Tree, Columns] | None:
@@ -44,6 +45,12 @@ def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tupl
     return problem.view((sampled_tree, objective, ordered, coded), lambda: _sample(task, ordered, whole))
 
 
+def _frequent(category: np.ndarray, count: int) -> np.ndarray:
+    """Return the most frequent categories of a column, bool[count], given the category of each row."""
+    rows = np.bincount(category, minlength=count)
+    return rows >= np.sort(rows)[-min(count, _TESTS)]
+
+
 def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | None:
     """Return the tree of :func:`sampled_tree`."""
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
@@ -55,6 +62,9 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
         carts = partial(dpdts, members=GREEDY)
     columns, has_numbers = problem.columns, problem.columns.has_numbers and not whole
     width = columns.take(np.arange(1)).as_numbers().X.shape[1] if has_numbers else len(problem.n_parts)
+    if has_numbers and width > _WIDE:  # 2,000 rows of ten columns of 1,000 texts: .2 s in place of 1.4 s
+        problem = problem.over(columns := columns.over_categories(_frequent))
+        width = columns.take(np.arange(1)).as_numbers().X.shape[1]
     count = min(_ROWS, max(1000, _CELLS // width))
     kept = np.flatnonzero(problem.counts | (problem.weights > 0))
     number = problem.counts[kept].cumsum() - 1  # the parts of a row stay together
@@ -66,7 +76,7 @@ def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | No
         rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
     scale = objective.scale(part)
     rows = rows.charged(scale, part.columns)
-    limits, levels = rows.limits(objective), max(_LEVELS, _WORK // rows.packed.size)
+    limits, levels = rows.limits(objective), min(max(_LEVELS[0], _WORK // rows.packed.size), _LEVELS[1])
     limits = replace(limits, max_depth=levels if limits.max_depth is None else min(levels, limits.max_depth))
     _, found, _ = next(carts(rows, limits, scale, Budget().start()), (None, None, None))
     if found is None:
