@@ -127,6 +127,11 @@ class Box:
         return not self.children
 
     @property
+    def n_leaves(self) -> int:
+        """Return the number of drawn leaves."""
+        return sum(child.n_leaves for child in self.children) or 1
+
+    @property
     def note_kind(self) -> str:
         """Return the kind of the note's words."""
         return "small" if self.is_leaf else "quiet"

@@ -127,7 +127,9 @@ class TreeEstimator(TreeViews, TableEstimator):
 
         known : fitted estimators whose trees the search may start from; None for this estimator with a warm start.
         """
-        objective = self._charged(objective.of_rows(problem), problem)
+        objective, n = self._charged(objective.of_rows(problem), problem), len(problem.y)
+        if 2 * (least := objective.min_samples_leaf) > n:
+            warn(f"min_samples_leaf: no split of {n} rows leaves {least} rows on both sides; the tree is a leaf")
         solver, seed = self._searcher(problem), seed_of(getattr(self, "random_state", None))
         fitting = self._fitting(solver, problem, objective)
         if known is None:

@@ -161,6 +161,10 @@ def _splits(model, rules: Rules) -> tuple[dict[int, Split], NarrowRows, dict[tup
     Without tests the splits read the table's own columns.
     """
     tree, compared, tests = model.tree_, {}, {}
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        if len(tree.children(node)) != 2:
+            remedy = "; fit with one_vs_rest=True" * hasattr(model, "one_vs_rest")
+            raise OptreeError(f"{_split_of(rules, node)} has several children; two are accepted{remedy}")
     for node, rule in enumerate(rules.nodes):
         if not rule.branches:
             continue
@@ -168,7 +172,9 @@ def _splits(model, rules: Rules) -> tuple[dict[int, Split], NarrowRows, dict[tup
         if comparison is not None and (column.is_number or not column.takes_unseen):
             compared[node] = comparison
         else:
-            _check_test(model, rules, node)
+            if node in (rule.otherwise, *(branch.child for branch in rule.branches)):
+                text = "keeps unseen values, and every row is to reach a leaf; fit with unseen='error'"
+                raise OptreeError(f"{_split_of(rules, node)} {text}")
             key = int(tree.feature[node]), tree.child_of_each_category(node)
             tests[key] = conditions(tree, node)[1]
     numbers = sorted({rules.nodes[node].column for node in compared})
@@ -187,15 +193,9 @@ def _splits(model, rules: Rules) -> tuple[dict[int, Split], NarrowRows, dict[tup
     return splits, NarrowRows(model, tuple(rules.columns[number] for number in numbers), thresholds), tests
 
 
-def _check_test(model, rules: Rules, node: int) -> None:
-    """Raise OptreeError for a split that is no test with two answers."""
-    rule = rules.nodes[node]
-    where = f"to_sklearn: the split of column {rules.columns[rule.column].name!r}"
-    if len(model.tree_.children(node)) != 2:
-        remedy = "; fit with one_vs_rest=True" * hasattr(model, "one_vs_rest")
-        raise OptreeError(f"{where} has several children; two are accepted{remedy}")
-    if node in (rule.otherwise, *(branch.child for branch in rule.branches)):
-        raise OptreeError(f"{where} keeps unseen values, and every row is to reach a leaf; fit with unseen='error'")
+def _split_of(rules: Rules, node: int) -> str:
+    """Return the beginning of an error about a split."""
+    return f"to_sklearn: the split of column {rules.columns[rules.nodes[node].column].name!r}"
 
 
 def sklearn_tree(model) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -476,6 +477,16 @@ def test_smoothing_changes_probabilities_alone(estimator):
     assert np.array_equal(smooth.to_sklearn().predict_proba(X), smooth.predict_proba(X))
     with refused("smoothing: -1 is not accepted; give a number >= 0"):
         smooth.set_params(smoothing=-1).predict_proba(X)
+
+
+def test_a_minimum_of_rows_above_half_of_all_rows_warns():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match="no split of 150 rows leaves 76 rows on both sides") as caught:
+        model = OptimalTreeClassifier(min_samples_leaf=76).fit(X, y)
+    assert (model.tree_.n_splits, [warning.filename for warning in caught]) == (0, [__file__])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OptimalTreeClassifier(min_samples_leaf=75).fit(X, y)
 
 
 def test_arguments_of_exports_proofs_and_pictures_are_checked(tmp_path):

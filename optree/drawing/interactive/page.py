@@ -18,7 +18,7 @@ from optree.drawing.layout import Box, boxes
 from optree.drawing.rows import feature_tests
 from optree.encoding.cells import number_text
 from optree.encoding.fitted_columns import Column
-from optree.words import size_text
+from optree.words import count, size_text
 
 _HERE = Path(__file__).parent
 _FRAME_HEIGHT = 600  # pixels, until the page knows better
@@ -60,6 +60,8 @@ def _summary(estimator) -> str:
     """Return the size of the tree and the state of its proof in words."""
     tree = estimator.tree_
     parts = [size_text(tree.n_splits, tree.n_leaves, tree.depth)]
+    if (drawn := boxes(tree).n_leaves) < tree.n_leaves:
+        parts.append(f"sibling leaves of one class are drawn as one, {count(drawn, 'leaf', 'leaves')} in all")
     if (status := getattr(estimator, "status_", None)) is not None:
         parts.append(f"status {status}")
     if (objective := getattr(estimator, "objective_", None)) is not None:
