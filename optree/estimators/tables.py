@@ -57,6 +57,8 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
             y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
         X = np.array(X, object)  # in which numbers beside texts stay numbers
+    if X is None or isinstance(X, (str, bytes, int, float)):
+        raise OptreeError(f"X: {X!r} is no table; give an array of two dimensions, a data frame or a sparse matrix")
     if hasattr(X, "to_frame") and len(X.shape) == 1:
         raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
     frame = X if hasattr(X, "iloc") else Frame.of(X)

@@ -493,6 +493,12 @@ def test_targets():
         DPDTreeRegressor().fit(X[["number"]], ["a", *Y[1:]])
 
 
+@pytest.mark.parametrize("X", ["abc", None, 3, 2.5])
+def test_what_has_no_dimension_is_no_table(X):
+    with refused(f"X: {X!r} is no table; give an array of two dimensions, a data frame or a sparse matrix"):
+        OptimalTreeClassifier().fit(X, [0, 1])
+
+
 def test_what_is_no_table():
     model = OptimalTreeClassifier().fit(X, Y)
     for call in (lambda rows: OptimalTreeClassifier().fit(rows, Y[: len(rows)]), model.predict):
