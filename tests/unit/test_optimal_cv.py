@@ -300,6 +300,7 @@ from sklearn.datasets import load_breast_cancer
 from optree import OptimalTreeClassifierCV
 from optree.estimators import optimal_cv
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without it
 X, y = load_breast_cancer(return_X_y=True)
 path, calls = optimal_cv.lambda_path, []
 
@@ -310,7 +311,7 @@ def interrupted(*given):
     return path(*given)
 
 optimal_cv.lambda_path = interrupted
-model = OptimalTreeClassifierCV(cv=3, lowest="0.0005", time_limit=30, **eval(sys.argv[1]))
+model = OptimalTreeClassifierCV(cv=3, lowest="0.0005", time_limit=8, **eval(sys.argv[1]))
 try:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
