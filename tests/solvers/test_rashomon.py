@@ -338,6 +338,7 @@ def test_limits_of_time_and_memory_lower_the_bound(limit):
 
 
 @compiled_only
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("where", "call", "iterations"),
     [("_go_on", 1, None), ("_go_on", 2, 400_000), ("_go_on", 3, 400_000), ("_count", 1, None)],
