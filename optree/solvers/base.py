@@ -390,9 +390,12 @@ class Solver(Declaration):
         known = [(outcome.tree, outcome.columns)]
         if task.incumbent is not None:
             known.append((task.incumbent, task.incumbent_columns))
-        late = ("time_limit", "memory_limit", *["interrupted"] * (not task.clock.raises))
+        late = ("time_limit", *["interrupted"] * (not task.clock.raises))
         is_late = outcome.status in late and task.clock.budget.seconds != 0
-        if is_late and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
+        is_large = outcome.status == "memory_limit" and outcome.counters["iterations"] == 0
+        if (is_late or (is_large and source.columns.has_numbers)) and (
+            found := sampled_tree(task.over(source.columns), ordered=not self.exact)
+        ):
             known.append(found)
         tree, columns = min(known, key=lambda pair: task.over(pair[1]).cost(pair[0]))
         return outcome._replace(tree=tree, columns=columns)
