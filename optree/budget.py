@@ -220,6 +220,10 @@ class Clock:
                 return "memory_limit"
         return None
 
+    def has_room(self, mib: float) -> bool:
+        """Return whether the limit on memory leaves room for some MiB."""
+        return self.budget.memory_mib is None or rss_mib() + mib < self.budget.memory_mib
+
     def check(self) -> None:
         """Raise :class:`Stopped` at the time limit: for the steps before a search, when there is no incumbent yet."""
         if self._interrupted.is_set():

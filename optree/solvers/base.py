@@ -18,7 +18,7 @@ from optree.problem import Problem
 from optree.result import Outcome, Result, Trace, require_iterations
 from optree.solvers.light_categories import without_light_categories
 from optree.solvers.routing import Route
-from optree.solvers.sampled_tree import sampled_tree
+from optree.solvers.sampled_tree import SAMPLE_MIB, sampled_tree
 from optree.tree import Tree
 
 
@@ -391,11 +391,10 @@ class Solver(Declaration):
         if task.incumbent is not None:
             known.append((task.incumbent, task.incumbent_columns))
         late = ("time_limit", *["interrupted"] * (not task.clock.raises))
-        is_late = outcome.status in late and task.clock.budget.seconds != 0
+        is_late = outcome.status in late and task.clock.budget.seconds != 0 and task.clock.has_room(SAMPLE_MIB)
         is_large = outcome.status == "memory_limit" and outcome.counters["iterations"] == 0
-        if (is_late or (is_large and source.columns.has_numbers)) and (
-            found := sampled_tree(task.over(source.columns), ordered=not self.exact)
-        ):
+        is_late |= is_large and source.columns.has_numbers
+        if is_late and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
             known.append(found)
         tree, columns = min(known, key=lambda pair: task.over(pair[1]).cost(pair[0]))
         return outcome._replace(tree=tree, columns=columns)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from optree.solvers.base import Task
 
 _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
+SAMPLE_MIB = 64  # of the tables of a sample, about
 _WIDE, _TESTS = 1000, 50  # columns, from which a sample has the tests of this many categories of a column alone
 _WORK, _LEVELS = 2**27, (6, 24)  # cells of all levels of its CART, at most; the fewest and the most levels
 
