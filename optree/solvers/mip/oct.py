@@ -5,7 +5,7 @@ Idea: a complete tree of the given depth. Binary variables choose the column of 
 O(2^D (p + n)) variables and O(2^D n) constraints for depth D, p columns and n rows; the search is exponential in them.
 
 Source: D. Bertsimas, J. Dunn, "Optimal classification trees", Machine Learning 106, 2017, section 3.1. The objective
-is loss + lambda * splits; the paper divides the errors by those of one leaf. Numbers are replaced by their ranks,
+is loss + lambda * splits; the paper divides the errors by the errors of one leaf. Numbers are replaced by their ranks,
 divided by the number of thresholds, so that the paper's epsilon of a column is one rank. Rows with equal numbers are
 one row with weights. The paper's constraints of each row, leaf and ancestor are summed over the leaves on one side of
 an ancestor: `OCT._send` has the proof. Constraints that no optimal solution needs are left out: the upper bounds on the
