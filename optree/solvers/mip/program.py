@@ -19,7 +19,7 @@ from optree.errors import OptreeError
 from optree.extras import imported
 from optree.solvers.kernels.codes import COMPLETE, PAUSED
 
-_BYTES = 100  # of memory for a coefficient: ours, HiGHS's copy, and the copies of its presolve
+_BYTES = 100  # of memory for a coefficient: ours, HiGHS's, and its presolve's copies
 _TOLERANCE = 1e-6  # HiGHS's, of a bound
 _LOOK_SECONDS = 0.02  # between two looks at the limits
 _GRACE_SECONDS = 1.0  # for HiGHS to end
