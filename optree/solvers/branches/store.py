@@ -68,8 +68,8 @@ class Store(NamedTuple):
     slots: np.ndarray  # int64[a power of two], the memo: see `row_set_table`
     used: np.ndarray  # int64[5], rows used of each table, and iterations
     path: np.ndarray  # int64[q + 1], the branches selected in this iteration
-    # int64[c + 1, K + 1], scratch of `expand`: weight of each class per clause, and of all rows; the last column has the
-    # numbers of rows, if a minimum of rows in a leaf needs them
+    # int64[c + 1, K + 1], scratch of `expand`: weight of each class per clause, and of all rows; the last column has
+    # the numbers of rows, if a minimum of rows in a leaf needs them
     counts: np.ndarray
     leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
     floor: np.ndarray  # int64[q], scratch of `expand`: bound of each split with unknown children
