@@ -6,10 +6,12 @@
 # `make docs` builds the documentation site, build/docs/index.html, without a network once it is set up.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
 # LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.
+# `make image` and `make sif` build containers of the last commit; docs/artefact.md tells how they run.
 # After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
 
 VENV := .venv
 CORES ?= all
+DOCKER ?= docker
 CONFIG ?= config/config.yaml
 NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))$(LEVEL:%=-%)
 VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
@@ -17,7 +19,7 @@ VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
 PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
-.PHONY: run test test-fast docs archive lint lock clean
+.PHONY: run test test-fast docs archive image sif lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
@@ -27,6 +29,15 @@ run: $(VENV)/ready
 
 archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI
 	. $(VENV)/bin/activate && python -m optree.bench.report.archive results/$(NAME)
+
+build/optree.tar: .git/HEAD $(wildcard .git/refs/heads/*)  # the last commit
+	mkdir -p build && git archive --output $@ HEAD
+
+image: build/optree.tar  # by docker, podman or buildah: make image DOCKER=podman
+	$(DOCKER) build --tag optree --file containers/Dockerfile $(if $(BASE),--build-arg BASE=$(BASE)) .
+
+sif: build/optree.tar
+	apptainer build containers/optree.sif containers/optree.def
 
 docs: $(VENV)/docs
 	. $(VENV)/bin/activate && sphinx-build -q -W --keep-going docs build/docs
@@ -42,7 +53,7 @@ $(VENV)/ready: requirements/main.lock requirements/build.lock pyproject.toml
 	sh workflow/setup.sh $(VENV)
 	touch $@
 
-.exports/ready: $(VENV)/ready requirements/exports.lock  # the programs that run exported trees, for tests alone
+.exports/ready: $(VENV)/ready requirements/exports.lock  # readers of exported trees and archives, for tests alone
 	$(VENV)/bin/python -m venv --clear .exports
 	$(VENV)/bin/python -c 'import site; print(site.getsitepackages()[0])' \
 	    > "$$(.exports/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth"
@@ -58,7 +69,7 @@ lint: $(VENV)/ready
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-EXPORTS := dtreeviz duckdb jpmml-evaluator[jpype] onnx onnxruntime shap skl2onnx supertree
+EXPORTS := dtreeviz duckdb jpmml-evaluator[jpype] onnx onnxruntime roc-validator shap skl2onnx supertree
 
 lock:  # needs uv
 	$(LOCK) --extra workflow --extra test pyproject.toml -o requirements/main.lock

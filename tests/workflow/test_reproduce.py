@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from importlib.metadata import distribution
 from zipfile import ZipFile
 
 import pytest
 import yaml
 from support import ROOT
+from support.finished_results import write_results
 from support.refusal import refused
 
+from optree import __version__
 from optree.bench import papers
 from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
-from optree.bench.report import archive, reproduce
+from optree.bench.report import archive, deposit, reproduce
 from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
 from optree.solvers import names
@@ -46,20 +49,22 @@ def test_smoke_needs_no_network_and_no_peer(name):
 def test_the_citation_is_about_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (project["dynamic"], distribution("optree-bench").version) == (["version"], __version__)
     assert citation["cff-version"] == "1.2.0"
     assert {"message", "title", "authors", "license"} <= set(citation)
-    assert str(citation["version"]) == project["version"]
+    assert str(citation["version"]) == __version__
     assert citation["license"] == project["license"]
     assert len(citation["references"]) >= len(papers.names())
 
 
+def test_the_descriptions_for_archives_are_made_from_the_project_and_the_citation():
+    for name, text in deposit.descriptions().items():
+        assert (ROOT / name).read_text() == text, "python -m optree.bench.report.deposit"
+
+
 @pytest.fixture
 def results(tmp_path):
-    folder = tmp_path / "results" / "some"
-    for name in ("tables/runs.jsonl", "tables/summary.csv", "plots/trees/a.svg", "report.html", "jobs/one.jsonl"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-    return folder
+    return write_results(tmp_path / "results" / "some")
 
 
 def test_an_archive_has_source_results_and_their_checksums_and_is_the_same_every_time(results):
@@ -67,15 +72,13 @@ def test_an_archive_has_source_results_and_their_checksums_and_is_the_same_every
     assert archive.pack(ROOT, results).read_bytes() == first
     with ZipFile(results / "archive.zip") as packed:
         held = set(packed.namelist())
-        assert {f"optree/{name}" for name in ("Snakefile", "requirements/main.lock", "CITATION.cff")} <= held
-        assert {
-            f"optree/results/some/{name}" for name in ("tables/runs.jsonl", "plots/trees/a.svg", "report.html")
-        } <= held
-        assert "optree/results/some/jobs/one.jsonl" not in held  # its lines in runs.jsonl are there
-        sums = dict(line.split("  ", 1)[::-1] for line in packed.read("optree/MANIFEST.sha256").decode().splitlines())
-        assert {f"optree/{name}" for name in sums} == held - {"optree/MANIFEST.sha256"}
+        assert {"Snakefile", "requirements/main.lock", "CITATION.cff"} <= held
+        assert {f"results/some/{name}" for name in ("tables/runs.jsonl", "plots/trees/a.svg", "report.html")} <= held
+        assert "results/some/jobs/one.jsonl" not in held  # its lines in runs.jsonl are there
+        sums = dict(line.split("  ", 1)[::-1] for line in packed.read("MANIFEST.sha256").decode().splitlines())
+        assert sums.keys() == held - {"MANIFEST.sha256"}
         for name, sum_ in sums.items():
-            assert hashlib.sha256(packed.read(f"optree/{name}")).hexdigest() == sum_
+            assert hashlib.sha256(packed.read(name)).hexdigest() == sum_
 
 
 def test_an_archive_needs_results_and_a_clone(results, tmp_path):

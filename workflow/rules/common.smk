@@ -37,7 +37,6 @@ from optree.bench.tables.rashomon_sets import OWN
 from optree.datasets import read_table
 from optree.errors import OptreeError
 
-HOME = Path(workflow.basedir)
 START = time.time()
 DATASETS_TABLE = "config/datasets.csv"
 CONFIG_SCHEMA = "workflow/schemas/config.schema.yaml"

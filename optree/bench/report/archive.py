@@ -1,8 +1,9 @@
 """One archive for a deposit with a DOI: ``python -m optree.bench.report.archive RESULTS`` writes RESULTS/archive.zip.
 
-The archive holds the files that git tracks, the records of all runs with their configuration, tables, plots, report and
-``MANIFEST.sha256``. Tracked files include the locks of all environments and the papers' printed numbers. The same files
-give the same archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
+The archive holds the files that git tracks, and the records of all runs with their configuration, tables, plots and
+report. ``MANIFEST.sha256`` has a checksum of each file; ``ro-crate-metadata.json`` makes the archive a Workflow Run
+RO-Crate. Tracked files include the locks of all environments and the papers' printed numbers. The same files give the same
+archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
 ``snakemake --config records=results/NAME`` makes tables and plots again.
 """
 
@@ -14,6 +15,7 @@ import subprocess
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from optree.bench.report import crate
 from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 
@@ -50,14 +52,16 @@ def _results(results: Path) -> dict[str, Path]:
 
 def pack(home: Path, results: Path) -> Path:
     """Write the archive and return its path."""
-    files = _source(home) | _results(results)
-    contents = {name: files[name].read_bytes() for name in sorted(files)}
+    found = _source(home) | _results(results)
+    files = {name: found[name] for name in sorted(found)}
+    contents = {name: path.read_bytes() for name, path in files.items()}
+    contents[crate.METADATA] = crate.metadata(files, f"results/{results.name}", results).encode()
     lines = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items()]
     contents["MANIFEST.sha256"] = "".join(lines).encode()
     target = results / "archive.zip"
     with ZipFile(target, "w", ZIP_DEFLATED) as archive:
         for name, content in contents.items():
-            entry = ZipInfo(f"optree/{name}", _DATE)
+            entry = ZipInfo(name, _DATE)
             entry.external_attr, entry.compress_type = 0o644 << 16, ZIP_DEFLATED
             archive.writestr(entry, content)
     return target
