@@ -2,8 +2,8 @@
 
 The archive holds the files that git tracks, and the records of all runs with their configuration, tables, plots and
 report. ``MANIFEST.sha256`` has a checksum of each file; ``ro-crate-metadata.json`` makes the archive a Workflow Run
-RO-Crate. Tracked files include the locks of all environments and the papers' printed numbers. The same files give the same
-archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
+RO-Crate. Tracked files include the locks of all environments and the papers' printed numbers. The same files give the
+same archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
 ``snakemake --config records=results/NAME`` makes tables and plots again.
 """
 

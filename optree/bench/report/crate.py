@@ -1,8 +1,8 @@
 """The metadata of an archive: a Workflow Run RO-Crate.
 
 Source: RO-Crate 1.1, https://w3id.org/ro/crate/1.1, and its profile Workflow Run Crate 0.5,
-https://w3id.org/ro/wfrun/workflow/0.5. The metadata name the workflow, its configuration and its locks; the machines and
-the times of the runs; the raw data with their checksums; and the files of the results.
+https://w3id.org/ro/wfrun/workflow/0.5. The metadata name the workflow, its configuration and its locks; the machines
+and the times of the runs; the raw data with their checksums; and the files of the results.
 """
 
 from __future__ import annotations
