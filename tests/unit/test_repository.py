@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import distribution
 
 import numpy as np
 import yaml
@@ -69,7 +70,7 @@ def test_the_readme_points_at_files_that_exist_and_commands_that_make_knows():
 
 
 def test_one_version_everywhere():
-    assert PROJECT["version"] == optree.__version__
+    assert distribution(PROJECT["name"]).version == optree.__version__
     assert f"## {optree.__version__}" in (ROOT / "CHANGELOG.md").read_text()
     assert PROJECT["name"] in README
 
