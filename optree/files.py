@@ -14,6 +14,8 @@ from optree.errors import OptreeError
 
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file whole and synchronised to disk, or keep an older file of that name and raise OptreeError."""
+    if not isinstance(path, str | os.PathLike):
+        raise OptreeError(f"path: {path!r} is not accepted; give the name of a file")
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

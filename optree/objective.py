@@ -26,6 +26,7 @@ from optree.measure import ACCURACY, Measure
 from optree.problem import Problem
 
 PENALTIES = ("split", "leaf")
+_MOST_LEVELS = 10**6  # below the 2^20 levels that the key of a memo distinguishes
 _MAX_COST = 2**61  # the sum of a cost and a penalty must fit into int64
 _ROUNDED_COST = 2**53  # a lambda of too many digits is rounded so that costs are below this
 
@@ -58,6 +59,7 @@ class Constraint:
     noun: str  # the limited quantity, for people
     title: str  # the limit, for people
     value: Callable[..., int]  # ``value(tree, problem)``: the quantity of a tree with splits
+    most: int = 2**31 - 1  # no tree has more; a greater limit is read as this one
 
     @property
     def bound(self) -> str:
@@ -78,7 +80,7 @@ class Constraint:
         if not isinstance(limit, Integral) or isinstance(limit, bool) or limit < self.minimum:
             otherwise = " or None" if self.unset is None else ", or a share of the rows between 0 and 1"
             raise OptreeError(f"{name}: {limit!r} is not accepted; give a whole number >= {self.minimum}{otherwise}")
-        return int(limit)
+        return min(int(limit), self.most)
 
     def broken(self, value: int, limit: int) -> bool:
         """Return whether a value of :attr:`value` is outside a limit."""
@@ -110,7 +112,7 @@ class Constraints:
         The minimum number of rows in a non-empty leaf of a tree with splits. Each row of positive weight counts once.
     """
 
-    max_depth: int | None = _limit(None, 0, "depth", "depth limit", lambda tree, problem: tree.depth)
+    max_depth: int | None = _limit(None, 0, "depth", "depth limit", lambda tree, problem: tree.depth, _MOST_LEVELS)
     max_splits: int | None = _limit(None, 0, "splits", "split limit", lambda tree, problem: tree.n_splits)
     min_samples_leaf: int = _limit(1, 1, "rows in a leaf", "minimum rows in a leaf", _smallest_leaf)
 

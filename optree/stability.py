@@ -19,15 +19,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from optree.drawing import stability_plot
 from optree.errors import OptreeError, warn
-from optree.estimators.parameters import is_whole, seed_of
+from optree.estimators.parameters import check_parameter, is_whole, seed_of
 from optree.extras import imported
 from optree.tree import LEAF, Tree
+from optree.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     """The trees of an estimator over bootstraps, beside its tree of all rows.
 
@@ -58,6 +59,9 @@ class Stability:
     agreement: np.ndarray
     n_trees: int
 
+    def __repr__(self) -> str:
+        return f"{type(self.model).__name__} over {count(len(self.models), 'bootstrap')}:\n{self.summary}"
+
     def plot(self, ax=None):
         """Draw the shares of both tables, and return the axes.
 
@@ -80,6 +84,7 @@ def stability(
     Parameters
     ----------
     estimator : classifier, regressor or policy tree of optree with a ``tree_``
+        Each bootstrap takes as long as its ``fit``. The tree of a :class:`~optree.RashomonSet` is its best one.
     X, y : table and array-like of shape (n_samples,)
         As in its ``fit``; for a policy tree the costs of the actions.
     n_bootstraps : int, default=50
@@ -94,14 +99,18 @@ def stability(
     Raises
     ------
     OptreeError
-        If the estimator is not one of a single tree, or a number is not accepted.
+        If the estimator has no ``tree_``, or a value is not accepted.
     """
     imported("pandas", "frames", "stability")  # before any work
     if not is_whole(n_bootstraps) or n_bootstraps < 1:
         raise OptreeError(f"n_bootstraps: {n_bootstraps!r} is not accepted; give a whole number >= 1")
     _check_confidence(confidence)
-    if not hasattr(estimator, "export_text"):
-        raise OptreeError(f"estimator: {type(estimator).__name__} is not accepted; give one of optree with a tree_")
+    check_parameter("random_state", random_state)
+    if isinstance(estimator, type) or not hasattr(estimator, "export_text"):
+        shown = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise OptreeError(f"estimator: {shown} is not accepted; give an estimator of optree with a tree_")
+    if y is None:
+        raise OptreeError("y: None is not accepted; give the targets of the rows")
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     model = clone(estimator).fit(X, y, sample_weight=sample_weight)
     random, models, limited = np.random.RandomState(seed_of(random_state)), [], 0
@@ -201,14 +210,15 @@ def interval(count, total, confidence: float = 0.95) -> tuple[np.ndarray, np.nda
     return low, np.where(rest > 0, beta.ppf(1 - tail, count + 1, np.maximum(rest, tail)), 1.0)
 
 
-def leaves(model, *, smoothing: float = 1.0, confidence: float = 0.95) -> pd.DataFrame:
+def leaves(model, *, smoothing: float | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """Return the leaves of a fitted classifier with smoothed probabilities and intervals, or of a policy with costs.
 
     Parameters
     ----------
     model : fitted classifier or policy tree of optree with a ``tree_``
-    smoothing : float, default=1.0
-        The weight that is added to each class of each leaf; 1 is the rule of Laplace, 0 leaves the shares.
+    smoothing : float or None, default=None
+        The weight that is added to each class of each leaf; 1 is the rule of Laplace, 0 leaves the shares. None for
+        the parameter ``smoothing`` of the model, and for 1 if that is 0.
     confidence : float, default=0.95
         The confidence of the intervals of a classifier.
 
@@ -226,8 +236,8 @@ def leaves(model, *, smoothing: float = 1.0, confidence: float = 0.95) -> pd.Dat
     if not isinstance(tree, Tree) or tree.values is not None:
         accepted = "a fitted classifier or policy tree with a tree_"
         raise OptreeError(f"model: {type(model).__name__} is not accepted; give {accepted}")
-    if not (isinstance(smoothing, (int, float)) and 0 <= smoothing < np.inf):
-        raise OptreeError(f"smoothing: {smoothing!r} is not accepted; give a number >= 0")
+    smoothing = getattr(model, "smoothing", 0) or 1.0 if smoothing is None else smoothing
+    check_parameter("smoothing", smoothing)
     _check_confidence(confidence)
     nodes = np.flatnonzero((tree.feature == LEAF) & tree.counts.any(axis=1))
     counts, labels = tree.counts[nodes].astype(float), tree.prediction[nodes]

@@ -66,6 +66,7 @@ PARTS = {  # the nouns below the estimators: module and class
     "encoding": "Encoder",
     "errors": "OptreeError",
 }
+STABILITY = {"stability": "function", "leaves": "function", "interval": "function", "Stability": "class"}
 _AUTO = "```{{eval-rst}}\n.. autoclass:: {}\n```\n"
 
 
@@ -148,7 +149,15 @@ def pages() -> Iterator[tuple[str, str]]:
     reference += "\n" + _tree("Parts", list(PARTS), "The objects of which solvers and estimators are made.", "##")
     for module, name in PARTS.items():
         yield f"reference/{module}", f"# `optree.{module}.{name}`\n\n" + _AUTO.format(f"optree.{module}.{name}")
-    yield "reference/index", reference
+    text = "Functions and classes of `optree.stability`, which [How sure is a tree?](../../stability.md) uses."
+    yield (
+        "reference/stability",
+        f"# `optree.stability`\n\n{text}\n\n"
+        + "\n".join(
+            f"```{{eval-rst}}\n.. auto{kind}:: optree.stability.{name}\n```\n" for name, kind in STABILITY.items()
+        ),
+    )
+    yield "reference/index", reference + "\n" + _tree("Stability", ["stability"], head="##")
 
 
 def write(app) -> None:

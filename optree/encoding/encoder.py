@@ -45,6 +45,7 @@ _ACCEPTED = {
     "missing": ("error", "best"),
 }
 FEW_NUMBERS = 20  # may be codes of categories; a column of more has numbers
+_ROWS_PER_CHILD = 50  # on average, of a split into more than FEW_NUMBERS categories
 _MANY = 2**17  # thresholds and categories between two checks
 
 
@@ -81,7 +82,8 @@ class EncodingSpec:
         feature for the missing values alone. A feature of several categories has one for them. In a column without
         missing values in the fitted rows, a missing value goes to the child of most weight.
     most_children : int or None, default None
-        A categorical column of more categories has the ``onehot`` encoding.
+        A categorical column of more categories has the ``onehot`` encoding; so has a column of more than 20 categories
+        with fewer than 50 rows each on average. None for neither.
 
     Raises
     ------
@@ -98,6 +100,11 @@ class EncodingSpec:
     cuts: str = "quantiles"
     missing: str = "error"
     most_children: int | None = None
+
+    def has_too_many(self, categories: int, rows: int) -> bool:
+        """Return whether a column has too many categories for a split into all of them; see ``most_children``."""
+        few_rows = categories > FEW_NUMBERS and rows < _ROWS_PER_CHILD * categories
+        return self.most_children is not None and (categories > self.most_children or few_rows)
 
     def __post_init__(self):
         for key, accepted in _ACCEPTED.items():
@@ -239,7 +246,7 @@ class Encoder:
         if categorical:
             texts = distinct_texts(name, values, self.spec.missing)
             parts, has_missing = ordered(texts - {None}), None in texts
-            many = self.spec.most_children is not None and len(texts) > self.spec.most_children
+            many = self.spec.has_too_many(len(texts), len(values))
             form = "onehot" if many or name in self.spec.onehot else self.spec.categorical
         elif pair is not None and self.spec.numeric != "values":
             form = "bins" if self.spec.numeric == "bins" else "thresholds"

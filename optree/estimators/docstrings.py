@@ -81,11 +81,11 @@ _TEXTS = {
         iteration_limit : int or None, default=None
             Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
         one_vs_rest : "auto", bool or sequence of str, default="auto"
-            The categorical columns that are split one category against the rest: the columns of more than 50 categories
-            ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
-            one split. Groups of categories are not candidate splits. For two classes, a split into all categories with
-            leaves as children has the errors of the best split into two groups. With further splits below it, two
-            groups can have a lower cost.
+            The categorical columns that are split one category against the rest: all, none, or by name. "auto" takes
+            the columns of more than 50 categories, and of more than 20 with fewer than 50 rows each on average. A split
+            into more children leaves few rows to each, but pays the penalty of one split. Groups of categories are not
+            candidate splits. For two classes, a split into all categories with leaves as children has the errors of the
+            best split into two groups. With further splits below it, two groups can have a lower cost.
     """,
     "feature_costs": """
         feature_costs : mapping of str to float or str, array-like of shape (n_features,) or None, default=None

@@ -85,7 +85,7 @@ class NumericEstimator(TableEstimator):
             raise OptreeError(f"max_depth: {self.max_depth!r} is not accepted; give a whole number >= 1")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return Growth(
-            int(self.max_depth),
+            min(int(self.max_depth), max(1, n - 1)),  # no tree of n rows has more levels
             tuple(int(entry) for entry in nodes),
             self._count_features(p),
             self._count_rows("min_samples_split", 2, n),

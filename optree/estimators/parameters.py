@@ -84,11 +84,16 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
 def check_parameters(estimator) -> None:
     """Raise OptreeError for a parameter whose value is not accepted."""
     for name, value in estimator.get_params(deep=False).items():
-        is_accepted, accepted = _ACCEPTED.get(name, (None, ""))
-        if is_accepted and not is_accepted(value):
-            shown = " ".join(repr(value).split())
-            listed = f": [{shown}] for one column" if isinstance(value, str) and accepted.endswith("names") else ""
-            raise OptreeError(f"{name}: {shown} is not accepted; give {accepted}{listed}")
+        check_parameter(name, value)
+
+
+def check_parameter(name: str, value) -> None:
+    """Raise OptreeError if the value of a parameter is not accepted."""
+    is_accepted, accepted = _ACCEPTED.get(name, (None, ""))
+    if is_accepted and not is_accepted(value):
+        shown = " ".join(repr(value).split())
+        listed = f": [{shown}] for one column" if isinstance(value, str) and accepted.endswith("names") else ""
+        raise OptreeError(f"{name}: {shown} is not accepted; give {accepted}{listed}")
 
 
 def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -> dict[str, Any]:

@@ -66,6 +66,8 @@ class Provable:
         for name, value in {"path": path, "data": data or ""}.items():
             if not isinstance(value, str | PathLike):
                 raise OptreeError(f"prove: {name} = {value!r} is not accepted; give the name of a file")
+            if value and Path(value).is_dir():
+                raise OptreeError(f"prove: {name} = {str(value)!r} is a folder; give the name of a file")
         objective, base, path = self._objective(), clone(self), Path(path)
         if objective.measure != ACCURACY:
             raise OptreeError(

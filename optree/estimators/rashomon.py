@@ -66,8 +66,9 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     max_thresholds : int or None, default=10
         {max_thresholds}
     one_vs_rest : "auto", bool or sequence of str, default="auto"
-        The categorical columns that are split one category against the rest: the columns of more than 50 categories
-        ("auto"), all, none, or by name. The others are split into all their categories.
+        The categorical columns that are split one category against the rest: all, none, or by name. "auto" takes the
+        columns of more than 50 categories, and of more than 20 with fewer than 50 rows each on average. The
+        others are split into all their categories.
     iteration_limit : int or None, default=None
         Visited supports, and bounded splits of the nodes of the graph.
     {common}

@@ -118,6 +118,8 @@ class RashomonViews:
         check_filled(self, "model_reliance")
         table = self._coded(X)
         rows = np.arange(len(table))
+        if np.shape(y) != (len(rows),):
+            raise OptreeError(f"y: shape {np.shape(y)} for {len(rows)} rows of X; give a class for each row")
         labels = np.searchsorted(self.classes_, y)
         if (self.classes_[np.minimum(labels, len(self.classes_) - 1)] != np.asarray(y)).any():
             raise OptreeError("y: it has a class that is not in the training rows; give rows of known classes")

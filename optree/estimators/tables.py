@@ -167,7 +167,7 @@ def read_numbers(values, name: str) -> np.ndarray:
         raise OptreeError(f"{name}: {str(error).splitlines()[0].rstrip('.')}; give finite numbers") from error
     lacks = ~np.isfinite(found).reshape(len(found), -1).all(axis=1)
     if lacks.any():
-        text = f"{int(lacks.sum())} of {len(found)} rows have no finite number (but NaN or inf)"
+        text = f"{int(lacks.sum())} of {len(found)} rows have NaN or inf"
         raise OptreeError(f"{name}: {text}; give finite numbers, or leave the rows out")
     return found
 
@@ -284,10 +284,11 @@ def _doubt_of_categories(values: np.ndarray | Categories, spec: EncodingSpec | N
             "name it and the other categorical columns in categorical_features"
         ), True
     multiway = spec and spec.categorical == "ordinal" and len(different) > FEW_NUMBERS
-    if multiway and len(different) <= (spec.most_children or len(different)):
+    if multiway and not spec.has_too_many(len(different), len(values)):
         return (
-            f"a split has a child for each of its {len(different)} categories, with few rows each; merge rare "
-            "categories, or name it in one_vs_rest of OptimalTreeClassifier"
+            f"a split has a child for each of its {len(different)} categories, with {len(values) // len(different)} "
+            "rows each on average; merge rare categories, or split them one against the rest by one_vs_rest, a "
+            "parameter of OptimalTreeClassifier and others"
         ), False
     return "", False
 

@@ -58,8 +58,9 @@ def checked_weights(sample_weight, y: np.ndarray) -> np.ndarray:
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     if weights.shape != y.shape:
         raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, {y.shape}, is needed")
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise OptreeError("sample_weight: only finite numbers >= 0 are accepted")
+    if (refused := ~(np.isfinite(weights) & (weights >= 0))).any():
+        row = int(refused.argmax())
+        raise OptreeError(f"sample_weight: {weights[row]:g} in row {row} is not accepted; give finite numbers >= 0")
     if not weights.any():
         raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
     return weights
@@ -78,6 +79,8 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
         if label not in factors:
             raise choice("class_weight", label, map(str, factors))
         factors[label] = _decimal(f"class_weight: the weight of class {label!r}", value)
+    if not any(factors.values()):
+        raise OptreeError(f"class_weight: {class_weight!r} is not accepted; give a class a weight above 0")
     return list(factors.values())
 
 

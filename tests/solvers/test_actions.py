@@ -265,7 +265,7 @@ def test_bad_costs_are_refused_in_one_line():
     X = [[0, 1], [1, 0], [1, 1]]
     with refused("y: the actions are a, a; different names are needed"):
         OptimalPolicyTree().fit(X, pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]))
-    with pytest.raises(ValueError, match="rows have no finite number"):
+    with pytest.raises(ValueError, match="rows have NaN or inf"):
         OptimalPolicyTree().fit(X, [[1, np.nan]] * 3)
     with pytest.raises(ValueError, match="y: 2 entries for 3 rows of X"):
         OptimalPolicyTree().fit(X, [[1, 2]] * 2)

@@ -197,6 +197,8 @@ def test_model_reliance_is_that_of_all_pairs(fitted):
         found.append((wrong / len(y) - right) / len(y) / len(some))
     assert np.abs(found).max() > 0.05
     assert np.allclose(r.model_reliance(table, y), found)
+    with refused("y: shape (3,) for 5 rows"):
+        r.model_reliance(table, y[:3])
 
 
 def test_samples_are_uniform_and_follow_the_seed(fitted):

@@ -257,7 +257,7 @@ def test_limits_and_bad_input():
     assert model.lower_bound_ < model.cost_ < ((y - y.mean()) ** 2).sum()
     with refused("max_depth: -1 is not accepted; give a whole number >= 0"):
         MurTreeRegressor(-1).fit(X, y)
-    with refused("y: 1 of 200 rows have no finite number"):
+    with refused("y: 1 of 200 rows have NaN or inf"):
         MurTreeRegressor().fit(pd.DataFrame(X), np.where(np.arange(200) == 3, np.inf, y))
     assert MurTreeRegressor(2).fit(X, np.ones(200)).predict(X[:2]).tolist() == [1, 1]
     assert MurTreeRegressor(0).fit(X, y).tree_.n_splits == 0

@@ -44,7 +44,7 @@ def test_the_summary_has_the_numbers_computed_by_hand(runs):
         "skipped": 1,
     }
     assert peer["seconds_ratio_low"] < peer["seconds_ratio"] < peer["seconds_ratio_high"]
-    assert "peer, skipped 1 times: because." in table.notes
+    assert "peer, skipped, 1 run: because." in table.notes
     assert "2.52 [" in table.shown.loc[1, "seconds, ratio [95 %]"]
 
 

@@ -11,7 +11,7 @@ from optree.bench.figures import profiles, styles
 from optree.bench.models import fit
 from optree.bench.models import frame as model_frame
 from optree.bench.papers.claims import COLUMNS, answer
-from optree.bench.report.first_page import Command, first_page, not_drawn
+from optree.bench.report.first_page import Command, closing, first_page, not_drawn
 from optree.bench.tables import model_summary
 from optree.bench.tables.frame import frame
 from optree.bench.tables.summary import summary
@@ -39,6 +39,16 @@ def test_the_page_begins_with_the_answer_and_lists_each_exception():
     many = pd.DataFrame([("2", f"{i}: objective", "1", "2", "", "FAIL", "no") for i in range(60)], columns=COLUMNS)
     text = page(paper="A paper", claims=many)
     assert all(f"table 2, {i}: objective" in text for i in range(60))
+
+
+def test_the_last_words_of_a_run_are_the_first_findings_without_markup_and_the_files_to_open():
+    first, *lines, last = closing(page(paper="A paper", claims=CLAIMS), "results/x").splitlines()
+    assert first.startswith("decided by runs: ")
+    assert any(line.endswith("searches of exact algorithms ended with a proof of optimality.") for line in lines)
+    assert any("of the status memory_limit: " in line for line in lines)
+    assert not [line for line in lines if any(mark in line for mark in "*`\\")]
+    assert lines[-1].startswith("and ")
+    assert "results/x/tables/summary.html" in last
 
 
 @pytest.mark.parametrize(

@@ -330,8 +330,16 @@ def test_branches_cuts_columns_of_many_numbers_at_quantiles():
 
 def test_many_categories_are_split_one_against_the_rest():
     random = np.random.RandomState(0)
-    for categories, one in [(MOST_CHILDREN, False), (MOST_CHILDREN + 1, True), (200, True)]:
-        cities = np.array([f"city {number}" for number in np.r_[np.arange(categories), random.randint(0, 3, 800)]])
+    few, many = 800, 50 * MOST_CHILDREN
+    for categories, rows, one in [
+        (20, few, False),
+        (21, few, True),  # of fewer than 50 rows each
+        (21, 50 * 21, False),
+        (MOST_CHILDREN, many, False),
+        (MOST_CHILDREN + 1, many, True),
+        (200, many, True),
+    ]:
+        cities = np.array([f"city {number}" for number in np.r_[np.arange(categories), random.randint(0, 3, rows)]])
         y = cities == "city 1"
         frame = pd.DataFrame({"city": cities})
         model = OptimalTreeClassifier("0.001").fit(frame, y)
@@ -416,10 +424,10 @@ def test_texts_of_numbers_with_missing_values_warn():
 def test_a_split_into_many_children_warns():
     names = pd.DataFrame({"town": [f"town {number % 21}" for number in range(210)], "x": np.arange(210) % 7})
     y = np.arange(210) % 3 > 1
-    for kind in (OptimalTreeClassifier, BranchesClassifier):
-        with pytest.warns(UserWarning, match="column 'town': a split has a child for each of its 21 categories"):
-            kind().fit(names, y)
-    for quiet in (OptimalTreeClassifier(one_vs_rest=["town"]), MurTreeClassifier(2)):
+    for model in (OptimalTreeClassifier(one_vs_rest=False), BranchesClassifier()):
+        with pytest.warns(UserWarning, match="column 'town': .* of its 21 categories, with 10 rows each on average"):
+            model.fit(names, y)
+    for quiet in (OptimalTreeClassifier(), OptimalTreeClassifier(one_vs_rest=["town"]), MurTreeClassifier(2)):
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
             quiet.fit(names, y)
@@ -487,7 +495,7 @@ def test_targets():
     for y, words in [(np.c_[Y, Y], "1d array"), (Y[:-1], "y: 59 entries for 60 rows of X"), (None, "y")]:
         with pytest.raises(ValueError, match=words):
             OptimalTreeClassifier().fit(X, y)
-    with refused("y: ", f"of {N} rows have no finite number", "leave the rows out"):
+    with refused("y: ", f"of {N} rows have NaN or inf", "leave the rows out"):
         DPDTreeRegressor().fit(X[["number"]], np.where(Y, 1.0, np.nan))
     with refused("y: 'a' is no number; give finite numbers"):
         DPDTreeRegressor().fit(X[["number"]], ["a", *Y[1:]])

@@ -54,6 +54,16 @@ def test_values_of_numpy_and_scikit_learns_conventions_are_accepted(name, parame
         assert getattr(optree, name)(**parameters).fit(X, Y).score(X, Y) > 0.9
 
 
+@pytest.mark.parametrize("name", [name for name in EVERY if hasattr(getattr(optree, name)(), "max_depth")])
+@pytest.mark.parametrize("depth", [50_000, 2**31, 10**20])
+def test_a_limit_on_depth_beyond_all_trees_limits_nothing(name, depth):
+    y = COSTS if name == "OptimalPolicyTree" else Y
+    many, few = (
+        getattr(optree, name)(**FEW.get(name, {}), max_depth=limit).fit(X.round(1), y) for limit in (depth, len(X))
+    )
+    assert np.array_equal(many.predict(X), few.predict(X))
+
+
 def in_table(value):
     """Return the value of each estimator in the documented table whose rows end with a pattern of one group."""
     rows = re.findall(rf"^\| (`\w+`(?:, `\w+`)*) \| {value} \|$", TABLES, re.MULTILINE)

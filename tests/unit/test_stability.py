@@ -140,13 +140,32 @@ def test_leaves_are_smoothed():
             assert shares.loc[node, f"p({name})"] == np.mean(own == name)
 
 
+def test_leaves_have_the_smoothing_of_their_model():
+    model = clone(MODEL).set_params(smoothing=3).fit(TABLE, Y)
+    found, shown = leaves(model), model.predict_proba(TABLE)
+    place = pd.Series(model.apply(TABLE))
+    assert np.allclose(found.loc[place, "probability"], shown.max(axis=1))
+
+
+def test_a_report_is_shown_by_its_summary(report):
+    shown = repr(report)
+    assert shown.startswith(f"{type(report.model).__name__} over {len(report.models)} bootstraps:\n")
+    assert len(shown.splitlines()) == len(report.summary) + 2
+
+
 def test_values_that_are_not_accepted():
     with refused("n_bootstraps", "0"):
         stability(MODEL, TABLE, Y, n_bootstraps=0)
     with refused("confidence", "1.5"):
         stability(MODEL, TABLE, Y, confidence=1.5)
+    with refused("random_state", "'x'"):
+        stability(MODEL, TABLE, Y, random_state="x")
+    with refused("y: None"):
+        stability(MODEL, TABLE, None)
     with refused("estimator", "DPDTGradientBoostingClassifier"):
         stability(DPDTGradientBoostingClassifier(), TABLE, Y)
+    with refused("estimator", "the class OptimalTreeClassifier"):
+        stability(OptimalTreeClassifier, TABLE, Y)
     with refused("model", "MurTreeRegressor"):
         leaves(MurTreeRegressor(max_depth=1).fit(TABLE[["flag"]], Y))
     with refused("smoothing", "-1"):

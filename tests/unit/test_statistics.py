@@ -197,4 +197,4 @@ def test_skipped_runs_leave_only_their_reason(make, runs, tmp_path):
     skipped = runs[runs["status"].eq("skipped")]
     assert len(make(skipped).data) == 0
     write(make(skipped), tmp_path / "table.html")
-    assert "peer, skipped 1 times: because." in statistics.statistics(runs).notes
+    assert "peer, skipped, 1 run: because." in statistics.statistics(runs).notes

@@ -23,6 +23,7 @@ import yaml
 
 from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
+from optree.bench.report import first_page
 from optree.bench.runs import store
 from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources
 from optree.bench.runs.levels import at_level
@@ -220,6 +221,7 @@ def begin():
         driver.keep(Path(RESULTS, "datasets.json"), json.dumps(rows, indent=1) + "\n")
         driver.keep_jobs(JOBS, Path(RESULTS, "jobs"), TABLE)
         driver.solve_again(is_forced())
+        print(OVERVIEW.start(), file=sys.stderr)
         OVERVIEW.watch()
         driver.tell_of_waiting_jobs()
 
@@ -228,8 +230,16 @@ onstart:
     begin()
 
 
+def tell_findings():
+    """Print the findings of the first page, if this run has made or kept it."""
+    page = Path(RESULTS, "tables", "findings.rst")
+    if page.exists() and not config.get("partial"):
+        print(first_page.closing(page.read_text(), RESULTS), file=sys.stderr)
+
+
 onsuccess:
     SCREEN.succeed()
+    tell_findings()
 
 
 if workflow.is_main_process and not GIVEN:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +60,18 @@ def first_page(
         _section("How to do it again", _again(command, cells)),
     ]
     return "\n".join(sections)
+
+
+def closing(page: str, results: str) -> str:
+    """Return the last lines of a run: the answer and the findings of its first page, and the files to open."""
+    lines, section = [], ""
+    for line, below in pairwise([*page.splitlines(), ""]):
+        section = line if below and set(below) == {"-"} else section
+        if line.startswith("- ") and section in ("The answer", "What was found", "What is missing"):
+            lines.append(re.sub(r"\\(.)|[*`]{1,2}", r"\1", line[2:]))
+    more = f"Open {results}/tables/summary.html and {results}/plots; all findings: {results}/tables/findings.rst"
+    others = [f"and {count(len(lines) - _MAX_ITEMS, 'finding')} more"] if len(lines) > _MAX_ITEMS else []
+    return "\n".join([*lines[:_MAX_ITEMS], *others, more])
 
 
 def missing(jobs: Sequence[str]) -> str:
@@ -133,14 +147,13 @@ def _found(runs: pd.DataFrame) -> list[str]:
     found += [f"**{told}.**" for told in [checked_proofs(runs)] if told]
     counts = runs["status"].value_counts()
     found += [
-        f"{counts[status]:,} runs have the status *{_escape(status)}*: {text}."
+        f"{count(counts[status], 'run')} of the status *{_escape(status)}*: {text}."
         for status, text in STATUS.items()
         if status in counts and status != CERTIFIED
     ]
     found.append(_escape(certificates.wrong_certificates(runs).result))
-    found += [_faster(row) for row in _apart(runs)]
-    found += _held_out(runs)
-    return found + [_escape(reason) for reason in reasons(runs)[:_MAX_ITEMS]]
+    found += [_escape(reason) for reason in reasons(runs)[:_MAX_ITEMS]]
+    return [*found, *map(_faster, _apart(runs)), *_held_out(runs)]
 
 
 def _held_out(runs: pd.DataFrame) -> list[str]:

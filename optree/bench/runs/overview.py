@@ -20,6 +20,7 @@ from optree.errors import OptreeError
 
 _MAX_READ = 500  # earlier records that an estimate reads
 _FIRST_SECONDS, _SECONDS = 10.0, 30.0  # before the first line of progress, and between lines
+_RUN_BYTES = 40_000  # on disk for a run: its record in the store, in its job's file and in the tables
 _SCANS = 50  # a scan of the store takes at most this part of the time
 
 
@@ -90,8 +91,18 @@ class Overview:
         jobs = sum(any(cell.digest not in done for cell in job.cells) for job in self.jobs)
         most_of = {name: max((one[name] for one in requests), default=0) for name in ("mem_mb", "runtime")}
         asked = ", with at most {mem_mb:,} MB and {runtime:,} minutes each".format(**most_of) if requests else ""
-        note = f'{jobs:,} jobs have runs to do{asked}. "at most": on one core, if each reached its limits'
+        disk = f", about {max(1, len(missing) * _RUN_BYTES // 10**6):,} MB on disk in all" if missing else ""
+        note = f'{jobs:,} jobs have runs to do{asked}{disk}. "at most": on one core, if each reached its limits'
         return "\n".join([*lines, f'{note} (of models: a guess); "about": by earlier records.'])
+
+    def start(self) -> str:
+        """Return the runs to do and their cost on one core, as one line."""
+        done = self.done()
+        missing = [cell.run for cell in self.cells if cell.digest not in done]
+        if not missing:
+            return f"{self.counted(len(done))}; tables and plots follow"
+        most = _duration(sum(map(max_seconds, missing)))
+        return f"{self.counted(len(done))}; the others take at most {most} of one core (`snakemake -n` tells more)"
 
     def watch(self) -> None:
         """Print the progress now and then, in a thread that ends with the last run or with this process."""

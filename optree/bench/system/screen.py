@@ -38,6 +38,7 @@ _AGAIN_SECONDS, _POLL_SECONDS = 0.01, 0.2
 _PROGRESS_SECONDS = 10.0  # between lines of progress
 _SCHEDULER = ("snakemake.scheduling.job_scheduler", "schedule")  # Snakemake's loop over jobs, which ends at Ctrl-C
 _SELECT = "Select jobs to execute..."  # Snakemake, before each job
+_NO_IMAGE = "Singularity containers: ignored"  # of a run without `--software-deployment-method apptainer`
 FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
 # Snakemake's record of a failed command: the command, and its end, either a code or a signal.
 _COMMAND = re.compile(
@@ -106,7 +107,7 @@ class Screen(logging.Handler):
             self._shown = time.monotonic() if due else self._shown
             return due
         expected = self.interrupted and record.levelno >= logging.ERROR
-        each_job = event in (LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED) or record.msg == _SELECT
+        each_job = event in (LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED) or record.msg in (_SELECT, _NO_IMAGE)
         return not (expected or each_job or _failure(record) or (event is None and record.msg == before))
 
     def start(self, folders: list[str], counted: Callable[[], str]) -> None:

@@ -11,6 +11,7 @@ from optree.bench.runs.folds import fold_name
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import number, provenance
 from optree.objective import CONSTRAINTS
+from optree.words import count
 
 # Runs that agree in these columns are runs on the same problem.
 PROBLEM = [
@@ -183,7 +184,7 @@ def reasons(runs: pd.DataFrame) -> tuple[str, ...]:
     """Return a sentence per algorithm and reason for runs that were skipped or failed."""
     unusable = runs[runs["status"].isin(("skipped", "error", "killed"))]
     counts = unusable.groupby(["algorithm", "status", "reason"], sort=True).size()
-    return tuple(f"{name}, {status} {count} times: {reason}." for (name, status, reason), count in counts.items())
+    return tuple(f"{name}, {status}, {count(n, 'run')}: {reason}." for (name, status, reason), n in counts.items())
 
 
 def against_reference(runs: pd.DataFrame, reference: str) -> Table:

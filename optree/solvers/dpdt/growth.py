@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count, islice
 
 import numpy as np
 
@@ -59,11 +60,12 @@ class Growth:
         layers. Other depths keep their layer until all splits are done, and the root keeps its layer for the next
         search. States below use the free layers later.
         """
-        leaves, layers, work = self.leaves, [0], []
-        for depth in range(self.max_depth):
-            kept = {0, layers[depth]} | {layers[j] for j in range(depth) if leaves[j] > 2}
-            free = sorted(set(range(self.max_depth + 3)) - kept)
-            work.append(free[:2])
+        layers, work, held = [0], [], {0}
+        for leaves in self.leaves:
+            free = [*islice((layer for layer in count() if layer not in held and layer != layers[-1]), 2)]
+            if leaves > 2:
+                held.add(layers[-1])
+            work.append(free)
             layers.append(free[0])
         return layers[:-1], work
 

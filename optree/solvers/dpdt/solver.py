@@ -43,7 +43,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
     kept = problem if problem.weights.all() else problem.take(np.flatnonzero(problem.weights))
     per_loss = float(scale.row) if by_value else scale.error
     growth = Growth(
-        max_depth=objective.max_depth,
+        max_depth=min(objective.max_depth, max(1, len(kept.y) - 1)),  # no tree of these rows has more levels
         cart_nodes_list=tuple(cart_nodes_list),
         max_features=0,
         min_samples_leaf=objective.min_samples_leaf,
