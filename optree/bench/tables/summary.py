@@ -174,8 +174,8 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         "cross-validation. Over seeds and folds: mean ± standard deviation of the accuracies, mean objective and "
         "sizes, median iterations and seconds, maximum gap and memory.",
         *([f"In every row: {', '.join(constant)}."] if (constant := _constant(table)) else []),
-        *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each proven run has a picture. For an "
-           "algorithm without a proof, one run has a picture."] if linked else []),
+        *(["tree = number of the tree's picture on the page of the dataset's trees. Each proven run has a picture. "
+           "For an algorithm without a proof, one run has a picture."] if linked else []),
         *encodings(runs),
         *provenance(runs),
     )  # fmt: skip
@@ -213,7 +213,7 @@ def _kept(kept: int, possible: int) -> str:
     return f"keeps all {possible:,} thresholds of numeric columns." if possible else "has read no numeric columns."
 
 
-def _limits(runs: pd.DataFrame) -> str:
+def limits_text(runs: pd.DataFrame) -> str:
     """Return the limits of the runs, e.g. ``10 s, 4096 MiB``."""
     units = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
     texts = set()
@@ -240,7 +240,7 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
         one_iteration(runs),
         "seconds = wall-clock seconds of the search alone, after a warm-up; the median if the search was repeated. "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
-        f"Limits of a search: {_limits(runs)}.",
+        f"Limits of a search: {limits_text(runs)}.",
         *measured_on(runs),
     )
 
