@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -47,7 +48,7 @@ class Site:
         self.folders, self.to, self.has_docs, self.n_pages = folders, to, has_docs, 0
         self.searches = together([folder.searches for folder in folders])
         self.models = together([folder.models for folder in folders])
-        self.shared = leads.shared_cells(self.searches)
+        self.shared = leads.shared_problems(self.searches)
         every = pd.concat([self.searches[["dataset", "solver"]], self.models[["dataset", "solver"]]])
         self.declared: dict[str, Declaration] = {name: get(name) for name in names()} | read_peers(PEERS)
         self.datasets = sorted(set(every["dataset"]), key=str.casefold)
@@ -232,12 +233,21 @@ def _write_dataset(site: Site, name: str) -> None:
         shared=[leads.counts(shared), leads.losses(shared)] if len(shared) else [],
         trees=Markup(tree_pages.fragment(runs, name, models)),
         proofs=_unlinked(proofs.proofs(proven)) if len(proven) else None,
+        files=_files_of_proofs(proven[proven["proof_file"].notna()]),
         n_optimal=int(runs["status"].eq(CERTIFIED).sum()),
     )
 
 
+def _files_of_proofs(proven: pd.DataFrame) -> list[dict[str, str]]:
+    """Return the paths of each proof and of the table of its training rows, as words of a shell."""
+    return [
+        {kind: shlex.quote(f"results/{run['results']}/proofs/{run[f'proof_{kind}']}") for kind in ("table", "file")}
+        for run in proven.to_dict("records")
+    ]
+
+
 def _write_solver(site: Site, name: str) -> None:
-    """Write the page of a solver: its declaration, its runs, and the cells that it leads and loses."""
+    """Write the page of a solver: its declaration, its runs, and the problems that it leads and loses."""
     solver = site.declared.get(name)
     runs, models, shared = (own[own["solver"].eq(name)] for own in (site.searches, site.models, site.shared))
     site.write(

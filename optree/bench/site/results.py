@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from optree.bench import papers
 from optree.bench.models import frame as model_frame
 from optree.bench.tables.frame import frame, load
 from optree.errors import OptreeError
@@ -51,8 +52,9 @@ class Folder:
 
     @property
     def paper(self) -> str | None:
-        """Return the name of the paper that the configuration reproduces, if there is one."""
-        return self.configuration.get("paper")
+        """Return the name of the paper that the configuration reproduces; None without one that is known here."""
+        name = self.configuration.get("paper")
+        return name if name in papers.names() else None
 
     @cached_property
     def files(self) -> list[Path]:
@@ -87,6 +89,8 @@ def find(paths: Sequence[Path], home: Path) -> list[Folder]:
     names = [folder.name for folder in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise OptreeError(f"results: two folders have the name {twice[0]!r}; give one of them")
+    if not any(len(folder.searches) + len(folder.models) for folder in found):
+        raise OptreeError(f"results: no records in {', '.join(names)}; run the workflow first")
     return found
 
 

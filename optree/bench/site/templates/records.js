@@ -9,7 +9,7 @@ const byId = id => document.getElementById(id), make = (name, text = "") => {
 const place = Object.fromEntries(columns.map((column, i) => [column.name, i]));
 const numeric = columns.filter(column => column.kind === "number").map(column => column.name);
 const LIMIT = 300;  // rows on the page, until all are asked for
-const [WIDTH, HEIGHT, LEFT, BOTTOM, EDGE] = [900, 480, 70, 45, 15];
+const [LEFT, BOTTOM, EDGE] = [70, 45, 15];  // pixels around the plot
 let state, all = false;
 
 const shorten = value => typeof value === "number" ? String(Number(value.toPrecision(6))) : value ?? "";
@@ -66,8 +66,8 @@ function scale(values, from, to) {
   let [least, most] = [Math.min(...values), Math.max(...values)];
   const log = least > 0 && most / least > 100, by = log ? Math.log10 : value => value;
   [least, most] = log ? [Math.floor(by(least)), Math.ceil(by(most))] : [least, most === least ? least + 1 : most];
-  const power = 10 ** Math.floor(Math.log10((most - least) / 5)), parts = (most - least) / 5 / power;
-  const step = log ? Math.max(1, Math.ceil((most - least) / 8)) : [1, 2, 5, 10].find(one => one >= parts) * power;
+  const rough = (most - least) * 70 / Math.abs(to - from), power = 10 ** Math.floor(Math.log10(rough));
+  const step = log ? Math.max(1, Math.ceil(rough)) : [1, 2, 5, 10].find(one => one >= rough / power) * power;
   const ticks = [];
   if (!log) [least, most] = [Math.floor(least / step + 1e-9) * step, Math.ceil(most / step - 1e-9) * step];
   for (let tick = least; tick <= most + step / 1e6; tick += step) ticks.push(log ? 10 ** tick : tick);
@@ -84,9 +84,10 @@ function plot(found) {
     mark.textContent = text;
     return mark;
   };
+  const WIDTH = Math.min(900, byId("plot").clientWidth), HEIGHT = Math.min(480, WIDTH);
   const x = scale(points.map(row => row[i]), LEFT, WIDTH - EDGE), y = scale(points.map(row => row[j]), HEIGHT - BOTTOM, EDGE);
   const label = `${names[1]} against ${names[0]}, ${points.length} records`;
-  const picture = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label});
+  const picture = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": label});
   const line = {stroke: "#ddd"}, [low, high, top] = [LEFT, WIDTH - EDGE, HEIGHT - BOTTOM];
   x.ticks.forEach(t => picture.append(draw("line", {...line, x1: x.at(t), x2: x.at(t), y1: EDGE, y2: top}),
     draw("text", {x: x.at(t), y: top + 16, "text-anchor": "middle"}, shorten(Number(t.toPrecision(3))))));
