@@ -1,4 +1,4 @@
-"""The problems that an algorithm leads and loses are those of an obvious count over the records."""
+"""An obvious count over the records finds the same problems that an algorithm leads and loses."""
 
 from __future__ import annotations
 

@@ -8,21 +8,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, name_of, times
+from optree.bench.tables.comparison import CERTIFIED, LEAST_SECONDS, PROBLEM, name_of, times
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.pairwise import CLEARLY, earlier
 from optree.bench.tables.summary import limits_text, measured_on, number, seconds
 
 # Runs that agree in these columns are compared. Encodings of one name may differ between configurations.
 COMPARED = [*PROBLEM, "data_sha256", "encoding_parameters", "cpu", "cores"]
-_LEAST_SECONDS = 1e-6  # the resolution of the clock, in place of zero seconds
 _ROUNDING = 1e-9  # of objectives
 _TREE, _PROOF, _TIME = "a worse tree or none", "no proof", "a later proof"
 _CAVEAT = (
     "A problem is a dataset, encoding, lambda, penalty, constraints, measure and fold. Only problems that at least two "
     "algorithms share are counted, and only runs on the same kind of machine (processor and number of cores) are "
-    "compared. A ratio of seconds holds for that machine and for these limits; the records name both. Two algorithms of "
-    "a problem may have had different limits, and other work may have slowed the machine down."
+    "compared. A ratio of seconds holds for that machine and for these limits; the records name both. Algorithms of a "
+    "problem may have had different limits, and other work may have slowed the machine down."
 )
 
 
@@ -38,7 +37,7 @@ def shared_problems(runs: pd.DataFrame) -> pd.DataFrame:
     ran = ran.assign(problem_number=ran.groupby(COMPARED, dropna=False, sort=False).ngroup())
     ran = ran.drop_duplicates(["problem_number", "algorithm"], keep="last").sort_index()
     ran = ran[ran.groupby("problem_number")["algorithm"].transform("size").gt(1)]
-    ran = ran.assign(proof_at=ran["search_seconds"].where(ran["status"].eq(CERTIFIED)).clip(lower=_LEAST_SECONDS))
+    ran = ran.assign(proof_at=ran["search_seconds"].where(ran["status"].eq(CERTIFIED)).clip(lower=LEAST_SECONDS))
     problems = ran.groupby("problem_number")
     ran["best"], ran["first"] = problems["objective"].transform("max"), problems["proof_at"].transform("min")
     for name, value, best in (("best_by", "objective", "best"), ("first_by", "proof_at", "first")):
@@ -93,7 +92,7 @@ def counts(shared: pd.DataFrame) -> Table:
 def losses(shared: pd.DataFrame) -> Table:
     """Return a row per lost problem of :func:`shared_problems`: winner, objectives, and ratio of seconds."""
     own = shared[shared["lost"].ne("")]
-    taken = own["search_seconds"].clip(lower=_LEAST_SECONDS)
+    taken = own["search_seconds"].clip(lower=LEAST_SECONDS)
     data = own[["algorithm", *PROBLEM, "lost", "status", "objective", "best", "search_seconds", "first"]].assign(
         ratio=(taken / own["first"]).where(own["exact"].astype(bool))
     )
