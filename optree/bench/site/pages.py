@@ -186,14 +186,16 @@ def _write_paper(site: Site, paper: Paper, folders: Iterable[Folder]) -> None:
     parts = []
     for folder in folders:
         results = papers.Results(PRINTED / paper.name, folder.searches, folder.models)
-        judged = claims.claims(paper, results)
+        tables = {name: make(results) for name, make in paper.tables.items()}
+        made = {name: lambda _, table=table: table for name, table in tables.items()}
+        judged = claims.claims(replace(paper, tables=made), results)
         site.answers[folder.name] = claims.answer(judged.data, papers.required(folder.configuration))
         figures = {path.stem: path for path in folder.figures("plots/paper_figures")}
         parts.append(
             {
                 "folder": folder,
                 "claims": _unlinked(judged),
-                "tables": {name: _unlinked(make(results)) for name, make in paper.tables.items()},
+                "tables": {name: _unlinked(table) for name, table in tables.items()},
                 "figures": {name: (figures.get(name), figure_title(make)) for name, make in paper.figures.items()},
                 "not_drawn": folder.text("tables/paper_figures_not_drawn.txt").splitlines(),
             }

@@ -11,7 +11,7 @@ import pandas as pd
 from optree.bench.tables.comparison import CERTIFIED, LEAST_SECONDS, PROBLEM, name_of, times
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.pairwise import CLEARLY, earlier
-from optree.bench.tables.summary import limits_text, measured_on, number, seconds
+from optree.bench.tables.summary import limits_of, measured_on, number, seconds
 
 # Runs that agree in these columns are compared. Encodings of one name may differ between configurations.
 COMPARED = [*PROBLEM, "data_sha256", "encoding_parameters", "cpu", "cores"]
@@ -110,7 +110,7 @@ def losses(shared: pd.DataFrame) -> Table:
             "seconds": own["search_seconds"].map(seconds),
             "first proof, seconds": own["first"].map(seconds),
             "ratio": [f"{left}{times(value)}" for left, value in zip(at_least, data["ratio"], strict=True)],
-            "limits": [limits_text(own.loc[[place]]) for place in own.index],
+            "limits": limits_of(own),
         }
     )
     order = data["ratio"].fillna(np.inf).sort_values(ascending=False, kind="stable").index

@@ -25,6 +25,7 @@ STATUS = {
 }
 _TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
 _MEASURED = ["host", "cpu", "cores", "system", "date", "versions", "solver", "code", "commit"]
+_UNITS = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
 _GROUP = [
     "dataset",
@@ -213,14 +214,18 @@ def _kept(kept: int, possible: int) -> str:
     return f"keeps all {possible:,} thresholds of numeric columns." if possible else "has read no numeric columns."
 
 
-def limits_text(runs: pd.DataFrame) -> str:
-    """Return the limits of the runs, e.g. ``10 s, 4096 MiB``."""
-    units = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
-    texts = set()
-    for values in runs[list(units)].drop_duplicates().itertuples(index=False):
-        given = [f"{value:g} {unit}" for value, unit in zip(values, units.values(), strict=True) if not pd.isna(value)]
-        texts.add(", ".join(given) or "none")
-    return "; or ".join(sorted(texts))
+def _limits(runs: pd.DataFrame) -> str:
+    """Return the distinct limits of the runs in one text."""
+    return "; or ".join(sorted(set(limits_of(runs[list(_UNITS)].drop_duplicates()))))
+
+
+def limits_of(runs: pd.DataFrame) -> list[str]:
+    """Return the limits of each run, e.g. ``10 s, 4096 MiB``."""
+    rows = runs[list(_UNITS)].itertuples(index=False)
+    given = (
+        [(value, unit) for value, unit in zip(row, _UNITS.values(), strict=True) if not pd.isna(value)] for row in rows
+    )
+    return [", ".join(f"{value:g} {unit}" for value, unit in limits) or "none" for limits in given]
 
 
 def one_iteration(runs: pd.DataFrame) -> str:
@@ -240,7 +245,7 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
         one_iteration(runs),
         "seconds = wall-clock seconds of the search alone, after a warm-up; the median if the search was repeated. "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
-        f"Limits of a search: {limits_text(runs)}.",
+        f"Limits of a search: {_limits(runs)}.",
         *measured_on(runs),
     )
 
