@@ -30,6 +30,7 @@ HOSTILE = (
     "{{ 7 * 7 }}</style><evil>",
     "con\\taining/../slashes",
 )
+RAW = "- .. raw:: html\n\n     <evil>\n\n- .. image:: nowhere.png\n\n.. include:: /etc/passwd\n"
 PLAIN_RECORDS = [entry | {"cell": f"plain {number}"} for number, entry in enumerate(RECORDS)]
 PLAIN = ("datasets/a.html", "solvers/branches.html", "papers/murtree.html", "index.html", "records.html")
 
@@ -67,9 +68,7 @@ def site(tmp_path_factory) -> Path:
         folder(home / "results" / "re<sul>ts 'x' %20#?", [hostile(*pair) for pair in enumerate(HOSTILE)], paper="../x"),
         folder(home / "results" / "murtree-smoke", PLAIN_RECORDS[:1], paper="murtree"),
     ]
-    (folders[1] / "tables" / "findings.rst").write_text(
-        f"Title\n-----\n\n- {HOSTILE[1]}\n- .. raw:: html\n\n     <evil>\n"
-    )
+    (folders[1] / "tables" / "findings.rst").write_text(f"Title\n-----\n\n- {HOSTILE[1]}\n{RAW}")
     (folders[1] / "plots" / "figures").mkdir(parents=True)
     (folders[1] / "plots" / "figures" / "a <b> #1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     (folders[1] / "tables" / "link.csv").symlink_to("/etc/hostname")
@@ -110,6 +109,8 @@ def test_names_from_data_stay_text_on_every_page(site):
         seen += reader.text
     for name in HOSTILE:
         assert seen.count(name) > 5, name
+    for words in (".. image:: ", ".. include:: ", ".. raw:: html"):
+        assert words in seen
 
 
 def test_names_of_pages_are_their_own_and_cannot_leave_the_folder():
@@ -174,6 +175,9 @@ def test_the_command_replaces_an_older_site_and_no_other_folder(tmp_path, monkey
     assert end.value.code == 1
     assert capsys.readouterr().err.startswith("error: mine: holds files of no site, which would be lost; ")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    with pytest.raises(SystemExit):
+        main(["--to", "/dev/null/site"])
+    assert capsys.readouterr().err.startswith("error: /dev/null/site: cannot be written (")
 
 
 def test_nothing_to_show_is_an_error_of_one_line(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ from optree.solvers.base import Declaration
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MARK = ".optree-site"  # A file that tells a site from a folder of other files, which no build replaces.
-_UNSAFE = {"raw_enabled": False, "file_insertion_enabled": False}  # of reStructuredText
+_TEXT_ONLY = {"raw_enabled": False, "file_insertion_enabled": False, "report_level": 5, "initial_header_level": 2}
 
 
 class Site:
@@ -95,8 +96,11 @@ def build(folders: Sequence[Folder], docs: Path, to: Path) -> int:
     """Write the site, in place of an older one, and return the number of its pages."""
     if to.exists() and any(to.iterdir() if to.is_dir() else [to]) and not (to / _MARK).is_file():
         raise OptreeError(f"{to}: holds files of no site, which would be lost; give an empty or new folder with --to")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(mkdtemp(dir=to.parent, prefix=f".{to.name}."))
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(mkdtemp(dir=to.parent, prefix=f".{to.name}."))
+    except OSError as error:
+        raise OptreeError(f"{to}: cannot be written ({error.strerror}); give another folder with --to") from error
     try:
         site = Site(folders, fresh, (docs / "index.html").is_file())
         _write(site, docs)
@@ -162,17 +166,22 @@ def _write_folder(site: Site, folder: Folder) -> None:
     if len(folder.models):
         tables.append(model_summary.summary(folder.models))
     findings = folder.text("tables/findings.rst")
-    options = {"settings_overrides": _UNSAFE | {"report_level": 5, "initial_header_level": 2}}
     site.write(
         "folder.html",
         f"{place}/index.html",
         f"Results {folder.name}",
         folder=folder,
-        findings=Markup(publish_parts(findings, writer="html5", **options)["body"]) if findings else "",
+        findings=_as_html(findings) if findings else "",
         tables=tables,
         figures=[*folder.figures("plots/figures"), *folder.figures("plots")],
         not_drawn=folder.text("tables/figures_not_drawn.txt").splitlines(),
     )
+
+
+def _as_html(text: str) -> Markup:
+    """Return the first page of a report, in reStructuredText, as HTML; directives stay text."""
+    text = re.sub(r"^(\W*)\.\. ", r"\1\\.. ", text, flags=re.MULTILINE)
+    return Markup(publish_parts(text, writer="html5", settings_overrides=_TEXT_ONLY)["body"])
 
 
 def _unlinked(table: Table, **linked: str) -> Table:

@@ -12,6 +12,7 @@ from optree.bench.tables.comparison import CERTIFIED, LEAST_SECONDS, PROBLEM, na
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.pairwise import CLEARLY, earlier
 from optree.bench.tables.summary import limits_of, measured_on, number, seconds
+from optree.words import count
 
 # Runs that agree in these columns are compared. Encodings of one name may differ between configurations.
 COMPARED = [*PROBLEM, "data_sha256", "encoding_parameters", "cpu", "cores"]
@@ -86,7 +87,7 @@ def counts(shared: pd.DataFrame) -> Table:
         _CAVEAT,
         *measured_on(shared),
     )
-    return Table("Where each algorithm leads and loses", data, data.astype(str), notes)
+    return Table("Leads and losses of each algorithm", data, data.astype(str), notes)
 
 
 def losses(shared: pd.DataFrame) -> Table:
@@ -118,7 +119,8 @@ def losses(shared: pd.DataFrame) -> Table:
         "ratio = seconds of search of the algorithm / seconds of the first proof of the problem; > = a limit ended the "
         "search, so that the ratio is a lower bound. It is empty for a heuristic, and without a proof.",
     )
-    return Table("Lost problems", data.loc[order], shown.loc[order].astype(str), notes)
+    told = f"{len(own):,} of {count(len(shared), 'run')} of shared problems lose their problem."
+    return Table("Lost problems", data.loc[order], shown.loc[order].astype(str), notes, told)
 
 
 def optima(runs: pd.DataFrame) -> Table:
