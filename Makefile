@@ -4,6 +4,8 @@
 # `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
 # `make docs` builds the documentation site, build/docs/index.html, without a network once it is set up.
+# `make site` builds build/site/index.html, of all results that are there and the documentation; RESULTS="results/a
+# results/b" chooses results.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
 # LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.
 # `make image` and `make sif` build containers of the last commit; docs/artefact.md tells how they run.
@@ -19,7 +21,7 @@ VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
 PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
-.PHONY: run test test-fast docs archive image sif lint lock clean
+.PHONY: run test test-fast docs site archive image sif lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
@@ -42,6 +44,9 @@ sif: build/optree.tar
 docs: $(VENV)/docs
 	. $(VENV)/bin/activate && sphinx-build -q -W --keep-going docs build/docs
 	@echo "Documentation: build/docs/index.html"
+
+site: docs
+	. $(VENV)/bin/activate && python -m optree.bench.site $(RESULTS)
 
 test: $(VENV)/docs .exports/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)

@@ -61,6 +61,13 @@ def _representative(runs: pd.DataFrame) -> pd.Series:
 
 def page(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -> str:
     """Return the page of a dataset: a card per tree, with its picture and the runs that returned it."""
+    body = f'<p><a href="../../tables/summary.html">All runs</a></p>\n{fragment(runs, dataset, models)}'
+    is_proven = (runs["dataset"].eq(dataset) & runs["status"].eq(CERTIFIED)).any()
+    return html_page(f"{dataset}: {'optimal trees' if is_proven else 'trees'}", body, STYLE + svg.style(), FILTER)
+
+
+def fragment(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -> str:
+    """Return the trees of a dataset as a part of a page with :data:`STYLE`, :func:`svg.style` and :data:`FILTER`."""
     own = runs.assign(number=picture_numbers(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
     proven = own["status"].eq(CERTIFIED)
@@ -69,13 +76,12 @@ def page(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -
         cards += fitted
         introduction += " The last trees are from estimators that were fitted to the raw numbers and proved them."
     body = [
-        f'<p>{escape(introduction)} <a href="../../tables/summary.html">All runs</a></p>',
-        '<p><label>Show trees with <input type="search" placeholder="0.01 gosdt" autocomplete="off"></label>'
-        " <output></output></p>",
+        f"<p>{escape(introduction)}</p>",
+        '<p><label>Show trees with <input class="trees" type="search" placeholder="0.01 gosdt" autocomplete="off">'
+        "</label> <output></output></p>",
         *(cards or ["<p>No run of this dataset returned a tree.</p>"]),
     ]
-    title = f"{dataset}: {'optimal trees' if proven.any() else 'trees'}"
-    return html_page(title, "\n".join(body), _STYLE + svg.style(), _FILTER)
+    return "\n".join(body)
 
 
 def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
@@ -162,19 +168,19 @@ def with_links(table: Table, runs: pd.DataFrame) -> Table:
     return replace(table, linked={**table.linked, "dataset": has_page.map({True: "../plots/trees/{}.html", False: ""})})
 
 
-_STYLE = """
+STYLE = """
 article { border-top: 1px solid #ccc; padding: .6rem 0 1rem; break-inside: avoid; }
 article[hidden] { display: none; }
 article:target { background: #f3f6fa; box-shadow: 0 0 0 .5rem #f3f6fa; }
-h2 { font-size: 1rem; margin: .2rem 0; }
-h2 a { display: inline-block; min-width: 1.6rem; text-decoration: none; }
-ul { margin: .2rem 0 .8rem; padding-left: 1.2rem; overflow-wrap: anywhere; }
+article h2 { font-size: 1rem; margin: .2rem 0; }
+article h2 a { display: inline-block; min-width: 1.6rem; text-decoration: none; }
+article ul { margin: .2rem 0 .8rem; padding-left: 1.2rem; overflow-wrap: anywhere; }
 article div { overflow-x: auto; }
 .tree { height: auto; }
-input { font: inherit; width: 14rem; max-width: 60vw; }
+input.trees { font: inherit; width: 14rem; max-width: 60vw; }
 @media print { article div { overflow: visible; } .tree { max-width: 100% !important; } label { display: none; } }
 """
-_FILTER = """
+FILTER = """
 const cards = [...document.querySelectorAll("article")].map(card => [card, card.textContent.toLowerCase()]);
 const middle = element => { const box = element.getBoundingClientRect(); return box.left + box.width / 2; };
 const toRoots = () => cards.forEach(([card]) => {  // Shrink wide trees to two thirds, and scroll to roots.
@@ -184,9 +190,10 @@ const toRoots = () => cards.forEach(([card]) => {  // Shrink wide trees to two t
 });
 toRoots();
 window.addEventListener("resize", toRoots);
-document.querySelector("input").addEventListener("input", event => {
+document.querySelectorAll("input.trees").forEach(input => input.addEventListener("input", event => {
   const words = event.target.value.toLowerCase().split(/\\s+/);
   cards.forEach(([card, text]) => card.hidden = !words.every(word => text.includes(word)));
-  document.querySelector("output").textContent = `${cards.filter(([card]) => !card.hidden).length} of ${cards.length}`;
-});
+  const left = cards.filter(([card]) => !card.hidden).length;
+  input.closest("p").querySelector("output").textContent = `${left} of ${cards.length}`;
+}));
 """

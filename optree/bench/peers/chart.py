@@ -14,7 +14,7 @@ from optree.bench.peers.declaration import read_peers
 from optree.solvers import get, names
 from optree.solvers.base import Declaration
 
-_PEERS = Path(__file__).resolve().parents[3] / "workflow" / "peers"
+PEERS = Path(__file__).resolve().parents[3] / "workflow" / "peers"
 # Title of a column -> whether a declaration has the ability.
 _ABILITIES = {
     "proof": lambda solver: solver.exact,
@@ -31,8 +31,13 @@ _ABILITIES = {
 }
 
 
+def abilities(solver: Declaration) -> dict[str, bool]:
+    """Return whether a declaration has each ability of the chart."""
+    return {title: has(solver) for title, has in _ABILITIES.items()}
+
+
 def _row(name: str, solver: Declaration, kind: str) -> str:
-    marks = ["yes" if has(solver) else "" for has in _ABILITIES.values()]
+    marks = ["yes" if able else "" for able in abilities(solver).values()]
     return f"| {' | '.join([f'`{name}`', kind, *marks])} |\n"
 
 
@@ -40,7 +45,7 @@ def chart() -> str:
     """Return the chart in Markdown: a row per method, a column per ability."""
     text = f"| {' | '.join(['method', 'whose', *_ABILITIES])} |\n" + "|---" * (2 + len(_ABILITIES)) + "|\n"
     text += "".join(_row(name, get(name), "ours") for name in names())
-    return text + "".join(_row(name, peer, "peer") for name, peer in read_peers(_PEERS).items())
+    return text + "".join(_row(name, peer, "peer") for name, peer in read_peers(PEERS).items())
 
 
 def renew(path: Path) -> None:

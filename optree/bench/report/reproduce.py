@@ -60,6 +60,12 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:,.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:,.0f} min"
 
 
+def command(study: Study, level: Level) -> str:
+    """Return the command that runs one study of a paper's level."""
+    values = f" level={study.level}" * bool(study.level) + " data_mirror=DIR" * ("mirror" in level.needs)
+    return f"snakemake --cores 2 --configfile config/{study.config}{' --config' if values else ''}{values}"
+
+
 def _line(home: Path, name: str, study: Study, level: Level) -> str:
     """Return a row of a paper's table of levels."""
     config, table = merged_configuration(home, *study), read_table(home / "config" / "datasets.csv")
@@ -68,13 +74,20 @@ def _line(home: Path, name: str, study: Study, level: Level) -> str:
     searches = [run for run in runs if run.model is None]
     seconds = sum(filter(isfinite, map(max_seconds, searches)))
     memory = max(resources(job.runs)["mem_mb"] for job in group_into_jobs(identify(runs, config, table, peers)))
-    values = f" level={study.level}" * bool(study.level) + " data_mirror=DIR" * ("mirror" in level.needs)
-    command = f"snakemake --cores 2 --configfile config/{study.config}{' --config' if values else ''}{values}"
     models = len(runs) - len(searches)
     work = count(len(runs), "run") + (f", {models:,} of models" if models else "")
     required = config.get("required_claims") or "none"
     required = required if isinstance(required, str) else ", ".join(required)
-    cells = (name, f"`{command}`", level.needs, work, level.time, _hours(seconds), f"{memory:,} MB", required)
+    cells = (
+        name,
+        f"`{command(study, level)}`",
+        level.needs,
+        work,
+        level.time,
+        _hours(seconds),
+        f"{memory:,} MB",
+        required,
+    )
     return f"| {' | '.join(cells)} |"
 
 
@@ -86,13 +99,13 @@ def _tables(paper: Paper, folder: Path) -> list[str]:
         title = make(results).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
         lines.append(f"| {name} | {title} | `tables/paper_table_{name}.md` |")
     lines += [
-        f"| figure {name} | {_figure_title(make)} | `plots/paper_figures/{name}.svg` |"
+        f"| figure {name} | {figure_title(make)} | `plots/paper_figures/{name}.svg` |"
         for name, make in paper.figures.items()
     ]
     return lines
 
 
-def _figure_title(draw: Callable) -> str:
+def figure_title(draw: Callable) -> str:
     """Return the title of a figure: the first line of its function's docstring, without "Draw Figure N: "."""
     first_line = getattr(draw, "func", draw).__doc__.splitlines()[0]
     title = first_line.removeprefix("Draw ").split(": ", 1)[-1].rstrip(".")

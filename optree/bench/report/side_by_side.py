@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.tables.comparison import ratio_of_seconds, with_interval
+from optree.bench.tables.comparison import LEAST_SECONDS, ratio_of_seconds, with_interval
 from optree.bench.tables.formats import Table, as_text, write
 from optree.bench.tables.frame import load
 from optree.errors import OptreeError
@@ -30,7 +30,6 @@ LIMITS = ("time_limit", "memory_limit", "interrupted")
 RESULTS = ("status", "objective", "cost.value", "cost.lower_bound", "tree", "train", "test")
 ENDED = ("optimal", "heuristic")
 ALL = "all"
-_LEAST_SECONDS = 1e-6  # the resolution of the clock, in place of zero seconds
 _SECONDS = ("search_seconds_reference", "search_seconds", "ratio")
 _RATIO = "seconds, after / before"
 
@@ -91,7 +90,7 @@ def _seconds(record: dict) -> float | None:
     if record.get("status") not in ENDED:
         return None
     found, calls = record.get("seconds.search"), record.get("seconds.calls") or [0.0]
-    return max(_LEAST_SECONDS, calls[0] if found is None else found)
+    return max(LEAST_SECONDS, calls[0] if found is None else found)
 
 
 def cells(before: dict, after: dict, ignored: set[str] = frozenset(), only_results: bool = False) -> pd.DataFrame:

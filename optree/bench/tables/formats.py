@@ -80,24 +80,30 @@ document.addEventListener("click", event => {
   window.parent.postMessage({open: to}, "*");
 });
 """
-_PAGE_STYLE = """
+PAGE_STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1rem; }
 h1 { font-size: 1.25rem; }
 p, ul { max-width: 60rem; color: #444; }
 """
 
 
+# The text keeps its size on a telephone, where wider content is scrolled.
+HEAD = (
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
+)
+
+
 def html_page(title: str, body: str, style: str, script: str) -> str:
-    """Return a self-contained page; the text keeps its size on a telephone, where wider content is scrolled."""
-    viewport = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
+    """Return a self-contained page."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{viewport}<title>{escape(title)}</title>\n'
-        f"<style>{_PAGE_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n"
+        f"{HEAD}<title>{escape(title)}</title>\n"
+        f"<style>{PAGE_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n"
         f"<script>{script}{_LINKS}</script></body></html>\n"
     )
 
 
-_STYLE = """
+STYLE = """
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; }
 th { text-align: left; vertical-align: bottom; font-size: 12px; cursor: pointer; }
@@ -113,7 +119,7 @@ tr:hover td { background: #f3f6fa; }
 .FAIL { color: #b23c00; }
 .SKIPPED { color: #777; font-weight: 400; }
 td:not([class]) { min-width: 11rem; overflow-wrap: anywhere; }
-input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
+input.rows { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
 @media (max-width: 700px) {
   table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; }
   .r { text-align: left; }
@@ -127,27 +133,35 @@ input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
 }
 """
 _RESULTS = ("PASS", "CONSISTENT", "FAIL", "SKIPPED")  # Results of claims; each has a style.
-_SORT = """
-document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
-  const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
+SORT = """
+const heads = table => [...table.tHead.rows[0].cells];
+document.querySelectorAll("thead").forEach(({parentNode: table}) => heads(table).forEach((head, column) => {
+  head.tabIndex = 0;
+  head.addEventListener("keydown", event => event.key === "Enter" && head.click());
+  head.addEventListener("click", () => sort(table, head, column));
+}));
+function sort(table, head, column) {
+  const up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
   const number = text => Number(text.replaceAll(",", "").match(/-?[\\d.]+(e-?\\d+)?/)?.[0] ?? 1e300);
   const order = (a, b) => {
     const [x, y] = [a, b].map(row => row.cells[column].textContent), [p, q] = [x, y].map(number);
     return (head.classList.contains("r") ? p - q : x.localeCompare(y, undefined, {numeric: true})) * (up ? 1 : -1);
   };
-  document.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
+  heads(table).forEach(other => other.removeAttribute("aria-sort"));
   head.setAttribute("aria-sort", up ? "ascending" : "descending");
   body.append(...[...body.rows].sort(order));
-}));
-const filter = document.querySelector("input[type=search]");
-filter?.addEventListener("input", () => {
-  const words = filter.value.toLowerCase().split(/\\s+/), rows = [...document.querySelector("tbody").rows];
+}
+document.querySelectorAll("input.rows").forEach(filter => filter.addEventListener("input", () => {
+  const words = filter.value.toLowerCase().split(/\\s+/), place = filter.parentNode;
+  const rows = [...place.nextElementSibling.tBodies[0].rows];
   for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
-  document.querySelector("output").textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length} rows`;
-});
+  const left = rows.filter(row => !row.hidden).length;
+  place.querySelector("output").textContent = `${left} of ${rows.length} rows`;
+}));
 """
 _MANY_ROWS = 20  # A page of more rows has a filter.
-_FILTER = '<p><input type="search" placeholder="filter rows: words" aria-label="filter rows"> <output></output></p>'
+_FILTER = """<p><input class="rows" type="search" placeholder="filter rows: words" aria-label="filter rows">
+<output></output></p>"""
 
 
 def _cell(text: str, address: str = "") -> str:
@@ -174,15 +188,21 @@ def _rows(table: Table) -> list[str]:
     return [f"<tr>{''.join(line)}</tr>" for line in cells]
 
 
-def _labels(shown: pd.DataFrame) -> str:
-    """Return the style that names each cell on a telephone, where a row is a list of its cells."""
+def labels(shown: pd.DataFrame, scope: str = "") -> str:
+    """Return the style that names each cell on a telephone, where a row is a list of its cells.
+
+    ``scope`` selects the table on a page of several.
+    """
     names = [name.translate({ord(c): f"\\{ord(c):x} " for c in '"\\<'}) for name in shown]
-    rules = (f'td:nth-child({i})::before {{ content: "{name}: "; }}' for i, name in enumerate(names, start=1))
+    rules = (f'{scope} td:nth-child({i})::before {{ content: "{name}: "; }}' for i, name in enumerate(names, start=1))
     return f"@media (max-width: 700px) {{ {' '.join(rules)} }}"
 
 
-def _html(table: Table) -> str:
-    """Return one self-contained page; a click on a column's head sorts by it, and many rows have a filter."""
+def fragment(table: Table) -> str:
+    """Return the table as a part of a page with :data:`STYLE` and :data:`SORT`: result, filter, rows and notes.
+
+    A click on a column's head sorts by it, and many rows have a filter.
+    """
     head, *rows = _rows(table)
     notes = [f"<li>{escape(note)}</li>" for note in table.notes]
     filtered = [_FILTER] if len(rows) > _MANY_ROWS else []
@@ -193,7 +213,12 @@ def _html(table: Table) -> str:
         *rows,
         "</tbody></table>",
     ]
-    return html_page(table.title, "\n".join([*lines, "<ul>", *notes, "</ul>"]), _STYLE + _labels(table.shown), _SORT)
+    return "\n".join([*lines, "<ul>", *notes, "</ul>"])
+
+
+def _html(table: Table) -> str:
+    """Return one self-contained page."""
+    return html_page(table.title, fragment(table), STYLE + labels(table.shown), SORT)
 
 
 def _lines(shown: pd.DataFrame) -> list[list[str]]:

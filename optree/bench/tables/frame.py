@@ -151,7 +151,10 @@ class _Nothing(dict):
 
 
 # Of a proof: optree.bench.runs.prove.
-PROOF = ("verdict", "statement", "file", "sha256", "bytes", "supports", "write_seconds", "check_seconds", "verifier")
+PROOF = (
+    *("verdict", "statement", "file", "table", "sha256", "bytes", "supports"),
+    *("write_seconds", "check_seconds", "verifier"),
+)
 # Nullable integers: floats would print 3 as 3.0 and would round large costs.
 _WHOLE = (
     *(name for name, constraint in CONSTRAINTS.items() if constraint.unset is None),

@@ -35,15 +35,20 @@ _COLUMNS = [
 ]
 
 
+def earlier(seconds: pd.Series, others: pd.Series) -> pd.Series:
+    """Return by row 1 if the seconds are clearly less than the others, -1 if they are clearly more, and 0 for a tie."""
+    gain = others - seconds
+    return np.sign(gain).where(gain.abs().gt(np.maximum(CLEARLY[0] * np.maximum(seconds, others), CLEARLY[1])), 0)
+
+
 def _outcomes(shared: pd.DataFrame, exact: bool) -> dict[str, int]:
     """Count wins, ties and losses of the first algorithm: by objective, and by seconds if both are exact."""
     both = shared[shared["objective"].notna() & shared["objective_reference"].notna()]
     better = np.sign((both["objective"] - both["objective_reference"]).round(9))
     proven, other = (shared[name].eq(CERTIFIED) for name in ("status", "status_reference"))
-    gain = shared["search_seconds_reference"] - shared["search_seconds"]
-    slower = shared[["search_seconds", "search_seconds_reference"]].max(axis=1)
-    clear = gain.abs().gt(np.maximum(CLEARLY[0] * slower, CLEARLY[1]))
-    faster = np.sign(gain).where(clear, 0).where(proven & other, proven.astype(int) - other.astype(int))
+    faster = earlier(shared["search_seconds"], shared["search_seconds_reference"]).where(
+        proven & other, proven.astype(int) - other.astype(int)
+    )
     faster = faster[(proven | other) & exact]
     counts = [(signs == sign).sum() for signs in (better, faster) for sign in _SIGNS.values()]
     return dict(zip([*_OBJECTIVE, *_SPEED], counts, strict=True))

@@ -25,6 +25,7 @@ STATUS = {
 }
 _TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
 _MEASURED = ["host", "cpu", "cores", "system", "date", "versions", "solver", "code", "commit"]
+_UNITS = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
 _GROUP = [
     "dataset",
@@ -174,8 +175,8 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         "cross-validation. Over seeds and folds: mean ± standard deviation of the accuracies, mean objective and "
         "sizes, median iterations and seconds, maximum gap and memory.",
         *([f"In every row: {', '.join(constant)}."] if (constant := _constant(table)) else []),
-        *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each proven run has a picture. For an "
-           "algorithm without a proof, one run has a picture."] if linked else []),
+        *(["tree = number of the tree's picture on the page of the dataset's trees. Each proven run has a picture. "
+           "For an algorithm without a proof, one run has a picture."] if linked else []),
         *encodings(runs),
         *provenance(runs),
     )  # fmt: skip
@@ -214,13 +215,17 @@ def _kept(kept: int, possible: int) -> str:
 
 
 def _limits(runs: pd.DataFrame) -> str:
-    """Return the limits of the runs, e.g. ``10 s, 4096 MiB``."""
-    units = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
-    texts = set()
-    for values in runs[list(units)].drop_duplicates().itertuples(index=False):
-        given = [f"{value:g} {unit}" for value, unit in zip(values, units.values(), strict=True) if not pd.isna(value)]
-        texts.add(", ".join(given) or "none")
-    return "; or ".join(sorted(texts))
+    """Return the distinct limits of the runs in one text."""
+    return "; or ".join(sorted(set(limits_of(runs[list(_UNITS)].drop_duplicates()))))
+
+
+def limits_of(runs: pd.DataFrame) -> list[str]:
+    """Return the limits of each run, e.g. ``10 s, 4096 MiB``."""
+    rows = runs[list(_UNITS)].itertuples(index=False)
+    given = (
+        [(value, unit) for value, unit in zip(row, _UNITS.values(), strict=True) if not pd.isna(value)] for row in rows
+    )
+    return [", ".join(f"{value:g} {unit}" for value, unit in limits) or "none" for limits in given]
 
 
 def one_iteration(runs: pd.DataFrame) -> str:
