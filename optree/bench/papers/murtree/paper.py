@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.papers.claims import declare
-from optree.bench.papers.murtree import other_methods, ratios, tuning
+from optree.bench.papers.murtree import controller, forests, other_methods, ratios, tuning
 from optree.bench.papers.murtree.ratios import Ratio
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import doubt_of_optimum, reproduced
@@ -133,6 +133,11 @@ def figure_3(results: Results) -> Figure:
     return _gains(tuning.accuracies(results), [("MT-A", "random forest")])
 
 
+def figure_forests(results: Results) -> Figure:
+    """Draw accuracies of bagged optimal trees minus accuracies of single trees and of other forests."""
+    return _gains(forests.accuracies(results), forests.PAIRS)
+
+
 _COLOURS = {"paper, whole seconds": "0.6", "measured": "0.0"}
 
 
@@ -168,7 +173,13 @@ PAPER = Paper(
     title="MurTree (JMLR 23, 2022)",
     tables={name: partial(_ratio_table, name) for name in _RATIOS}
     | {"errors": errors, "tuned": tuning.tuned}
-    | {"perfect": other_methods.perfect, "sparse": other_methods.sparse},
+    | {"perfect": other_methods.perfect, "sparse": other_methods.sparse, "forests": forests.forests},
     tolerances=_TOLERANCES,
-    figures={"2": figure_2, "3": figure_3, "rows": figure_rows},
+    figures={
+        "2": figure_2,
+        "3": figure_3,
+        "rows": figure_rows,
+        "forests": figure_forests,
+        "controller": controller.figure,
+    },
 )
