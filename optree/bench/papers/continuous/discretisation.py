@@ -1,7 +1,7 @@
 """Thresholds that are chosen before the search: MDLP, quantiles, or all, on folds.
 
 The last section of MurTree (JMLR 2022) asks for the effect of supervised discretisation. All models have the same
-search and the same folds; the thresholds come from the training rows alone (:mod:`~optree.bench.models.over_thresholds`).
+search and the same folds; the thresholds depend on the training rows alone.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.figures.panels import STYLE, NothingToDraw, log_axis
+from optree.bench.figures.panels import STYLE, NothingToDraw
 from optree.bench.figures.styles import styles
 from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import fold_kind
 from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
-from optree.bench.tables.pairwise import wilcoxon
+from optree.bench.tables.pairwise import probability, wilcoxon
 from optree.bench.tables.summary import measured_on, seconds
 
 ALL = "all"
@@ -52,18 +52,14 @@ def choices(results: Results) -> pd.DataFrame:
 
 
 def _verdicts(found: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for each choice of thresholds: accuracies and seconds beside those of all thresholds."""
+    """Yield the accuracies and seconds of each choice of thresholds beside those of all thresholds, in words."""
     for (depth, choice), own in found[found["choice"].ne(ALL)].groupby(["depth", "choice"], sort=False):
         own = own.dropna(subset="test_gain")
         if len(own):
-            train, test, p = (
-                own["train_gain"].mean(),
-                own["test_gain"],
-                wilcoxon(own["test"], own["test"] - own["test_gain"]),
-            )
+            gains, p = own["test_gain"], wilcoxon(own["test_gain"], 0 * own["test_gain"])
             yield (
-                f"depth {depth}, {choice}: training {train:+.2f} points, test {test.mean():+.2f} (better on "
-                f"{(test > 0).sum()}, worse on {(test < 0).sum()} of {len(own)}, p = {p:.2g}), "
+                f"{choice}, depth {depth}: {own['train_gain'].mean():+.2f} training, {gains.mean():+.2f} test "
+                f"({(gains > 0).sum()} better, {(gains < 0).sum()} worse{probability(p)}), "
                 f"{geometric_mean(own['ratio']):.2g} of the seconds"
             )
 
@@ -118,10 +114,10 @@ def figure(results: Results) -> Figure:
                 mean = geometric_mean(points["ratio"]), points[f"{name}_gain"].mean()
                 ax.plot(*mean, marker, color=colour, ms=9, mec="white", label=choice, zorder=3)
             ax.axhline(0, color="0.4", lw=0.8)
-            log_axis(ax.xaxis, own["ratio"])
         column[0].set_title(f"depth {depth}", loc="left")
         column[1].set_xlabel("seconds of search / those of all thresholds")
-    axes[0, 0].set_ylabel("training accuracy\nabove all thresholds, points")
-    axes[1, 0].set_ylabel("test accuracy\nabove all thresholds, points")
+    axes[0, 0].set_xscale("log")
+    for ax, name in zip(axes[:, 0], ("training", "test"), strict=True):
+        ax.set_ylabel(f"{name} accuracy\nabove that of all thresholds, points")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=len(looks))
     return figure

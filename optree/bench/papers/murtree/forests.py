@@ -14,7 +14,7 @@ import pandas as pd
 from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import fold_kind
 from optree.bench.tables.formats import Table
-from optree.bench.tables.pairwise import wilcoxon
+from optree.bench.tables.pairwise import probability, wilcoxon
 from optree.bench.tables.summary import measured_on, seconds
 
 BAGGED, SINGLE = "bagged optimal", "one optimal tree"
@@ -34,7 +34,7 @@ _FACTS = ["train", "test", "folds", "seconds"]
 
 
 def accuracies(results: Results) -> pd.DataFrame:
-    """Return means over the folds: a row for each dataset and depth, named in ``dataset``, and each method."""
+    """Return means over the folds: a row for each dataset and depth, both named in ``dataset``, and each method."""
     models, titles = results.models, {name: method for method, name in METHODS.items()}
     runs = models[models["split"].map(fold_kind).eq("folds") & models["test"].notna()]
     rows = []
@@ -49,19 +49,19 @@ def accuracies(results: Results) -> pd.DataFrame:
     found = pd.concat([found[found["depth"].ne("")], beside], ignore_index=True)
     most = found.groupby(["dataset", "depth"])["folds"].transform("max")
     found = found[found["folds"].eq(most)]
-    return found.assign(dataset=found["dataset"] + ", depth " + found["depth"]).drop(columns="depth")
+    return found.assign(dataset=found["dataset"] + ", depth " + found["depth"])
 
 
-def _verdict(wide: pd.DataFrame, one: str, other: str) -> dict | None:
-    """Return the comparison of the test accuracies of two methods over the datasets, None without a common one."""
+def _verdict(found: pd.DataFrame, one: str, other: str) -> str:
+    """Return the comparison of the test accuracies of two methods in words, nothing without a common dataset."""
+    wide = found.pivot(index="dataset", columns="method", values="test")
     both = wide[[one, other]].dropna() if {one, other} <= set(wide) else pd.DataFrame()
     if both.empty:
-        return None
+        return ""
     gain, p = 100 * (both[one] - both[other]), wilcoxon(both[one], both[other])
     sign = "undecided" if not p < _SIGNIFICANT else "better" if gain.mean() > 0 else "worse"
     counts = f"better on {(gain > 0).sum()} of {len(gain)}, worse on {(gain < 0).sum()}"
-    return {"against": other, "verdict": sign, "mean": gain.mean(), "text": f"{gain.mean():+.2f} points, {counts}, "
-            f"p = {p:.2g}"}  # fmt: skip
+    return f"{other}: {sign} ({gain.mean():+.2f} points, {counts}{probability(p)})"
 
 
 def forests(results: Results) -> Table:
@@ -74,15 +74,24 @@ def forests(results: Results) -> Table:
         shown[method] = [f"{100 * value:.2f}" if value == value else "" for value in wide["test"][method]]
     for method in methods:
         shown[f"{method}, s"] = [seconds(value) for value in wide["seconds"][method]]
-    verdicts = [verdict for pair in PAIRS if (verdict := _verdict(wide["test"], *pair))]
-    texts = "; ".join(f"{one['against']}: {one['verdict']} ({one['text']})" for one in verdicts)
+    verdicts = {
+        depth: "; ".join(filter(None, (_verdict(own, *pair) for pair in PAIRS)))
+        for depth, own in found.groupby("depth")
+    }
+    result = " ".join(
+        f"Bagged optimal trees of depth {depth} against {text}." for depth, text in verdicts.items() if text
+    )
     notes = (
         "Test accuracy in percent, mean over stratified folds. A forest has fifty trees of the depth. bagged = of "
         "bootstrap samples; half the columns = each tree reads a random half of the columns; deep = without a limit on "
         "depth. s = processor seconds of the fits of all folds.",
-        f"Verdicts: Wilcoxon's signed-rank test over the rows of this table, two-sided, {_SIGNIFICANT:.0%}. The "
-        "depths of a dataset are not independent.",
+        f"Verdicts: Wilcoxon's signed-rank test over the datasets, two-sided, {_SIGNIFICANT:.0%}.",
         *measured_on(results.models),
     )
-    result = f"Bagged optimal trees against each rival. {texts}." if texts else "Nothing has been run."
-    return Table("MurTree, section 6: forests of optimal trees", found, shown.astype(str), notes, result)
+    return Table(
+        "MurTree, section 6: forests of optimal trees",
+        found,
+        shown.astype(str),
+        notes,
+        result or "Nothing has been run.",
+    )
