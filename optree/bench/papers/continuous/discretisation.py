@@ -52,7 +52,7 @@ def choices(results: Results) -> pd.DataFrame:
 
 
 def _verdicts(found: pd.DataFrame) -> Iterator[str]:
-    """Yield the accuracies and seconds of each choice of thresholds beside those of all thresholds, in words."""
+    """Yield the accuracies and seconds of each choice of thresholds beside the tree over all thresholds, in words."""
     for (depth, choice), own in found[found["choice"].ne(ALL)].groupby(["depth", "choice"], sort=False):
         own = own.dropna(subset="test_gain")
         if len(own):
@@ -83,7 +83,11 @@ def table(results: Results) -> Table:
     )
     result = "; ".join(_verdicts(found))
     return Table(
-        "All thresholds: discretisation", found, shown, notes, f"{result}." if result else "Nothing has been run."
+        "All thresholds: thresholds by MDLP and by quantiles, on folds",
+        found,
+        shown,
+        notes,
+        f"{result}." if result else "Nothing has been run.",
     )
 
 

@@ -52,7 +52,7 @@ def _folds(runs: pd.DataFrame, algorithm: str) -> pd.DataFrame:
 def _tuned(table: pd.DataFrame, *order: str) -> pd.Series | None:
     """Return the row with the best test accuracy among the rows of all folds; ties are broken by these columns.
 
-    Its seconds are those of all rows: the time of the tuning.
+    The seconds of the returned row are the sum over all rows, which is the time of the tuning.
     """
     table = table.assign(seconds=table["seconds"].sum())
     table = table[table["folds"].eq(table["folds"].max())]
