@@ -190,6 +190,12 @@ def test_a_tree_over_chosen_thresholds_is_the_optimum_over_them(cuts, most, fold
     assert all(predicted[number] == model.predict(X)[twin] for twin, number in same)
 
 
+def test_a_tree_without_thresholds_is_a_leaf():
+    X, y = np.random.RandomState(0).random_sample((30, 2)), np.arange(30) % 3 > 0
+    model = estimators.make("OptimalTreeOverThresholds", {"cuts": "mdlp", "max_depth": 2}, 0).fit(X, y)
+    assert (model.status_, model.counters_, model.score(X, y)) == ("optimal", {"splits": 0}, pytest.approx(2 / 3))
+
+
 def test_parameters_are_drawn_as_the_paper_says():
     for space in trials.SPACES:
         random = np.random.RandomState(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 
 from optree.encoding import Encoder, EncodingSpec
 from optree.estimators import OptimalTreeClassifier
@@ -29,13 +30,17 @@ class OptimalTreeOverThresholds(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         """Choose the thresholds, and find the tree over the intervals between them."""
         spec = EncodingSpec(numeric="bins", cuts=self.cuts, max_cuts=self.max_cuts)
-        self.intervals_ = Encoder(spec).fit(X, y)
+        self.intervals_ = Encoder(spec).fit(X, y, needs_features=False)
         self.classes_ = np.unique(y)
-        search = OptimalTreeClassifier(regularization=0, max_depth=self.max_depth, time_limit=self.time_limit)
+        if self.intervals_.columns_:
+            search = OptimalTreeClassifier(regularization=0, max_depth=self.max_depth, time_limit=self.time_limit)
+        else:
+            search = DummyClassifier(strategy="most_frequent")  # MDLP may accept no threshold: a leaf is optimal
         self.model_ = search.fit(self.intervals_.transform(X), y)
-        self.status_, self.solver_, self.search_seconds_ = search.status_, search.solver_, search.search_seconds_
+        self.status_, self.solver_ = getattr(search, "status_", "optimal"), getattr(search, "solver_", None)
+        self.search_seconds_ = getattr(search, "search_seconds_", 0.0)
         thresholds = sum(len(column.parts) for column in self.intervals_.columns_)
-        self.counters_ = {**search.counters_, "splits": thresholds}
+        self.counters_ = {**getattr(search, "counters_", {}), "splits": thresholds}
         return self
 
     def predict(self, X):
