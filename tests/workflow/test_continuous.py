@@ -299,8 +299,10 @@ def test_chosen_thresholds_stand_beside_all_of_them(records, tmp_path):
     assert (one["train_gain"], one["test_gain"]) == (pytest.approx(-5), pytest.approx(2.1))
     assert found.shown["choice"].tolist()[:4] == ["mdlp", "mdlp", "quantiles-10", "all"]
     assert found.result.split("; ") == [
-        "mdlp, depth 3: -5.00 training, +2.30 test (7 better, 0 worse, p = 0.016), 0.25 of the seconds of search, 1 of whole calls",
-        "quantiles-10, depth 3: -2.00 training, +0.00 test (0 better, 0 worse), 0.5 of the seconds of search, 1 of whole calls.",
+        "mdlp, depth 3: -5.00 training, +2.30 test (7 better, 0 worse, p = 0.016), 0.25 of the seconds of search, 1 of "
+        "whole calls",
+        "quantiles-10, depth 3: -2.00 training, +0.00 test (0 better, 0 worse), 0.5 of the seconds of search, 1 of "
+        "whole calls.",
     ]
     figure = papers.get("continuous").figures["discretisation"](Results(FOLDER, NO_RUNS, frame(made)))
     means = {line.get_label(): line.get_data() for line in figure.axes[1].lines if line.get_label()[0] != "_"}
