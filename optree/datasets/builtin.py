@@ -83,9 +83,9 @@ def safe_accelerations(fastest: int = 8, nearest: int = 5, farthest: int = 25) -
     """Solve the safety game of a cruise control, and return the safe accelerations of each safe state.
 
     A state has the speed of a car, the speed of the car in front, and the distance in m. The speeds are even numbers of
-    m/s from 0 to ``fastest``. The distance ``farthest`` stands for all greater distances too. Each second both cars choose an acceleration
-    of -2, 0 or 2 m/s2. An acceleration is safe if every answer of the car in front leads to a safe state. A state is
-    safe if its distance is at least ``nearest``, and one of its accelerations is safe. The safe
+    m/s from 0 to ``fastest``. The distance ``farthest`` stands for all greater distances too. Each second both cars
+    choose an acceleration of -2, 0 or 2 m/s2. An acceleration is safe if every answer of the car in front leads to a
+    safe state. A state is safe if its distance is at least ``nearest``, and one of its accelerations is safe. The safe
     states are the greatest fixed point, so that no controller permits more. All numbers are whole.
     """
     speeds, choices = range(0, fastest + 1, 2), (-2, 0, 2)
