@@ -3,7 +3,8 @@
 The generated datasets have the rows of UCI's files, in the same order. Sources (UCI Machine Learning Repository):
 tic-tac-toe endgames, D. W. Aha, 1991; balance scale, T. Hume, 1994, after R. S. Siegler, "Three aspects of cognitive
 development", Cognitive Psychology, 1976; the MONK's problems, S. Thrun et al., "The MONK's Problems: A Performance
-Comparison of Different Learning Algorithms", Carnegie Mellon University, 1991.
+Comparison of Different Learning Algorithms", Carnegie Mellon University, 1991. The cruise control is a small version of
+K. G. Larsen, M. Mikucionis, J. H. Taankvist, "Safe and Optimal Adaptive Cruise Control", Correct System Design, 2015.
 """
 
 from __future__ import annotations
@@ -76,6 +77,38 @@ def _xor_board() -> dict[str, Sequence]:
     """Draw ten thousand points of the unit square; the class is the XOR of the two halves of the axes."""
     points = np.random.RandomState(0).random_sample((10_000, 2))
     return _table(["x", "y"], [(x, y, int(2 * x) ^ int(2 * y)) for x, y in points.tolist()])
+
+
+def safe_accelerations(fastest: int = 8, nearest: int = 5, farthest: int = 25) -> dict[tuple, tuple[int, ...]]:
+    """Solve the safety game of a cruise control, and return the safe accelerations of each safe state.
+
+    A state has the speed of a car, the speed of the car in front, and the distance in m. The speeds are even numbers of
+    m/s from 0 to ``fastest``. The distance ``farthest`` stands for all greater distances too. Each second both cars
+    choose an acceleration of -2, 0 or 2 m/s2. An acceleration is safe if every answer of the car in front leads to a
+    safe state. A state is safe if its distance is at least ``nearest``, and one of its accelerations is safe. The safe
+    states are the greatest fixed point, so that no controller permits more. All numbers are whole.
+    """
+    speeds, choices = range(0, fastest + 1, 2), (-2, 0, 2)
+
+    def is_safe(speed: int, front: int, distance: int, own: int) -> bool:
+        meets = distance + front - speed
+        ends = [(front + other, meets + (other - own) // 2) for other in choices if front + other in speeds]
+        return speed + own in speeds and all((speed + own, end, min(far, farthest)) in safe for end, far in ends)
+
+    safe = dict.fromkeys(product(speeds, speeds, range(nearest, farthest + 1)), choices)
+    while True:
+        kept = {state: tuple(own for own in given if is_safe(*state, own)) for state, given in safe.items()}
+        kept = {state: given for state, given in kept.items() if given}
+        if kept == safe:
+            return safe
+        safe = kept
+
+
+def _cruise_control() -> dict[str, Sequence]:
+    """Generate the safe states of a cruise control; the class is the greatest safe acceleration."""
+    names = {-2: "brake", 0: "hold", 2: "accelerate"}
+    rows = [(*state, names[max(accepted)]) for state, accepted in safe_accelerations().items()]
+    return _table(["speed", "front speed", "distance"], rows)
 
 
 def points_of_bucketization() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -157,6 +190,7 @@ _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     **{name: partial(_scikit_learn, name) for name in ("iris", "wine", "breast_cancer", "digits")},
     "diabetes": partial(_scikit_learn, "diabetes", scaled=False),
     "xor-board": _xor_board,
+    "cruise-control": _cruise_control,
     **{f"friedman-{number}": partial(_friedman, number) for number in (1, 2, 3)},
     "breast-cancer-boosted": _breast_cancer_boosted,
 }

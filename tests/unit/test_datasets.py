@@ -8,19 +8,22 @@ import hashlib
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
+from itertools import product
 
 import pytest
 from support import ROOT
 from support.refusal import refused
 
 from optree.datasets import Dataset, fetch, load_table, save_table
+from optree.datasets.builtin import safe_accelerations
 from optree.datasets.content import make_table
 from optree.datasets.raw import Raw
 
 BUILTIN = ["tic-tac-toe", "balance-scale", "balance-scale-576", "monks-1", "monks-2", "monks-3"]
 BUILTIN += ["friedman-1", "friedman-2", "friedman-3"]
 BUILTIN += ["iris", "wine", "breast_cancer", "digits", "diabetes", "xor-board", "breast-cancer-boosted"]
-BUILTIN += ["balance-scale-numbers"]
+BUILTIN += ["balance-scale-numbers", "cruise-control"]
 PAPER = ["monk1-train", "monk2-train", "monk3-train", "car", "nursery", "mushroom", "kr-vs-kp", "zoo", "lymph"]
 CP4IM = """
     anneal audiology australian-credit breast-wisconsin diabetes german-credit heart-cleveland hepatitis
@@ -100,6 +103,41 @@ def test_generated_rows_are_those_of_uci_in_the_same_order(name, file, table, mi
     columns = (*order, "id") if name.startswith("monks") else tuple(order)
     raw = replace(table[name], source="mirror", file=file, columns=columns, drop=("id",) * name.startswith("monks"))
     assert fetch(raw, mirror_dir).content() == generated.content()
+
+
+def test_the_cruise_control_permits_all_that_is_safe(table):
+    """Compare the game's fixed point with a recursion over the seconds for which a state stays safe."""
+    fastest, nearest, farthest = 6, 5, 16
+    choices = (-2, 0, 2)
+
+    @cache
+    def survives(speed: int, front: int, distance: int, seconds: int) -> bool:
+        if distance < nearest:
+            return False
+        return seconds == 0 or any(holds(speed, front, distance, own, seconds) for own in choices)
+
+    def holds(speed: int, front: int, distance: int, own: int, seconds: int) -> bool:
+        if not 0 <= speed + own <= fastest:
+            return False
+        ends = [(other, distance + front - speed + (other - own) / 2) for other in choices]
+        return all(
+            survives(speed + own, front + other, min(int(far), farthest), seconds - 1)
+            for other, far in ends
+            if 0 <= front + other <= fastest
+        )
+
+    speeds = range(0, fastest + 1, 2)
+    expected = {
+        state: tuple(own for own in choices if holds(*state, own, 60))
+        for state in product(speeds, speeds, range(nearest, farthest + 1))
+    }
+    expected = {state: accepted for state, accepted in expected.items() if accepted}
+    assert safe_accelerations(fastest, nearest, farthest) == expected
+    assert 0 < len(expected) < 4 * 4 * 12
+    made = fetch(table["cruise-control"])
+    names = {-2: "brake", 0: "hold", 2: "accelerate"}
+    states = zip(*(made.X[name].astype(int) for name in ("speed", "front speed", "distance")), strict=True)
+    assert dict(zip(states, made.y, strict=True)) == {s: names[max(k)] for s, k in safe_accelerations().items()}
 
 
 def test_every_dataset_of_the_table_is_tested_or_marked_as_not_verified(table):

@@ -273,6 +273,45 @@ def test_what_few_thresholds_lose(records):
     assert data.loc[0, "5 lost"] == pytest.approx(2.0)
 
 
+def folded(records, dataset, model, test, train, seconds=1.0, splits=10, folds=2):
+    """Return records of a model on folds, with these scores."""
+    made = []
+    for fold in range(1, folds + 1):
+        one = altered(records[0], dataset, model, train)
+        one["run"]["split"] = f"{fold}of{folds}"
+        one["counters"] |= {"splits": splits}
+        one["seconds"]["search"] = seconds
+        made.append(one | {"test": one["train"] | {"score": test}})
+    return made
+
+
+def test_chosen_thresholds_stand_beside_all_of_them(records, tmp_path):
+    made = []
+    for number, name in enumerate("abcdefg"):
+        made += folded(records, name, "all-3", 0.8, 0.9, 4.0, 100)
+        made += folded(records, name, "mdlp-3", 0.82 + number / 1000, 0.85, 1.0, 7)
+        made += folded(records, name, "quantiles-10-3", 0.8, 0.88, 2.0, 20)
+    made += folded(records, "a", "mdlp-2", 0.7, 0.7) + folded(records, "a", "optimal-2", 0.7, 0.7)
+    found = compared("discretisation", made)
+    assert found.data["choice"].value_counts().to_dict() == {"mdlp": 8, "all": 7, "quantiles-10": 7}
+    one = found.data[found.data["dataset"].eq("b") & found.data["choice"].eq("mdlp")].iloc[0]
+    assert one[["thresholds", "folds", "proofs", "ratio"]].tolist() == [7, 2, 2, 0.25]
+    assert (one["train_gain"], one["test_gain"]) == (pytest.approx(-5), pytest.approx(2.1))
+    assert found.shown["choice"].tolist()[:4] == ["mdlp", "mdlp", "quantiles-10", "all"]
+    assert found.result.split("; ") == [
+        "mdlp, depth 3: -5.00 training, +2.30 test (7 better, 0 worse, p = 0.016), 0.25 of the seconds of search, 1 of "
+        "whole calls",
+        "quantiles-10, depth 3: -2.00 training, +0.00 test (0 better, 0 worse), 0.5 of the seconds of search, 1 of "
+        "whole calls.",
+    ]
+    figure = papers.get("continuous").figures["discretisation"](Results(FOLDER, NO_RUNS, frame(made)))
+    means = {line.get_label(): line.get_data() for line in figure.axes[1].lines if line.get_label()[0] != "_"}
+    assert means["mdlp"][0] == pytest.approx(0.25)
+    assert means["mdlp"][1] == pytest.approx(2.3)
+    with pytest.raises(NothingToDraw):
+        papers.get("continuous").figures["discretisation"](Results(FOLDER, NO_RUNS))
+
+
 def test_trees_are_drawn(records):
     draw = papers.get("continuous").figures["trees"]
     made = [altered(records[0], name, "optimal-3", 0.9) for name in "abc"]

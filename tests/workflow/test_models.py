@@ -14,7 +14,7 @@ from support.refusal import refused
 
 from optree.bench import papers
 from optree.bench.figures.panels import NothingToDraw
-from optree.bench.models import fit, trials
+from optree.bench.models import estimators, fit, trials
 from optree.bench.models.frame import frame
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
@@ -23,6 +23,8 @@ from optree.bench.runs import record, store
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import collect, load
 from optree.datasets import read_table
+from optree.encoding import Encoder, EncodingSpec
+from optree.estimators import OptimalTreeClassifier
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")
 FOLDER = ROOT / "resources" / "papers" / "dpdt"
@@ -146,6 +148,52 @@ def test_rows_are_capped(folder):
     assert not (drawn & test).any()
     assert (fit.sample_rows(~test, None, 0) == ~test).all()
     assert fit.sample_rows(~test, 10_000, 0).sum() == (~test).sum()
+
+
+def test_ensembles_share_parameters_with_their_trees():
+    """Check that parameters reach the ensemble or its trees, and that bagged optimal trees are optimal."""
+    X = np.random.RandomState(0).random_sample((60, 6)) > 0.5
+    y = (X[:, 0] ^ X[:, 1]).astype(int)
+    parameters = {"n_estimators": 7, "max_features": 0.5, "max_depth": 2, "regularization": 0}
+    bagged = estimators.make("BaggedOptimalTrees", parameters, 3).fit(X, y)
+    assert (len(bagged.estimators_), bagged.max_features, bagged.random_state) == (7, 0.5, 3)
+    for tree, drawn, columns in zip(
+        bagged.estimators_, bagged.estimators_samples_, bagged.estimators_features_, strict=True
+    ):
+        assert (tree.max_depth, tree.status_, len(columns)) == (2, "optimal", 3)
+        alone = OptimalTreeClassifier(0, max_depth=2).fit(X[drawn][:, columns], y[drawn])
+        assert tree.cost_ == alone.cost_
+    boosted = estimators.make("AdaBoostCART", {"learning_rate": 0.5, "max_depth": 1, "max_features": "sqrt"}, 4)
+    assert (boosted.learning_rate, boosted.random_state) == (0.5, 4)
+    assert (boosted.estimator.max_depth, boosted.estimator.max_features, boosted.estimator.random_state) == (
+        1,
+        "sqrt",
+        4,
+    )
+
+
+@pytest.mark.parametrize(("cuts", "most"), [("mdlp", None), ("quantiles", 3), ("quantiles", None), ("distinct", 5)])
+def test_a_tree_over_chosen_thresholds_is_the_optimum_over_them(cuts, most, folder):
+    wine = rows("wine", folder)
+    train = np.arange(len(wine.y)) % 3 > 0
+    X, y = wine.X[train], wine.y[train]
+    model = estimators.make("OptimalTreeOverThresholds", {"cuts": cuts, "max_cuts": most, "max_depth": 2}, 0).fit(X, y)
+    encoder = Encoder(EncodingSpec(cuts=cuts, max_cuts=most)).fit(X, y)  # a binary feature for each threshold
+    codes = encoder.transform(X)
+    assert model.counters_["splits"] == codes.shape[1]
+    best = OptimalTreeClassifier(0, max_depth=2).fit(codes, y)
+    assert (model.status_, model.model_.cost_) == ("optimal", best.cost_)
+    assert model.score(X, y) == best.score(codes, y)
+    sides = [(codes == row).all(axis=1) for row in encoder.transform(wine.X[~train])]
+    same = [(np.flatnonzero(side)[0], number) for number, side in enumerate(sides) if side.any()]
+    predicted = model.predict(wine.X[~train])
+    assert all(predicted[number] == model.predict(X)[twin] for twin, number in same)
+
+
+def test_a_tree_without_thresholds_is_a_leaf():
+    X, y = np.random.RandomState(0).random_sample((30, 2)), np.arange(30) % 3 > 0
+    model = estimators.make("OptimalTreeOverThresholds", {"cuts": "mdlp", "max_depth": 2}, 0).fit(X, y)
+    assert (model.status_, model.counters_, model.score(X, y)) == ("optimal", {"splits": 0}, pytest.approx(2 / 3))
 
 
 def test_parameters_are_drawn_as_the_paper_says():

@@ -21,7 +21,7 @@ from optree.bench.figures.panels import NothingToDraw
 from optree.bench.models import fit
 from optree.bench.models import frame as model_frame
 from optree.bench.papers import Results
-from optree.bench.papers.murtree import ratios, tuning
+from optree.bench.papers.murtree import controller, forests, ratios, tuning
 from optree.bench.papers.murtree.ratios import Interval, measured, printed
 from optree.bench.peers.declaration import read_peers
 from optree.bench.report.reproduce import merged_configuration
@@ -30,6 +30,7 @@ from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame, read
 from optree.datasets import read_table
 from optree.encoding.problem_files import save_problem
+from optree.tree import Tree
 
 FOLDER = ROOT / "resources" / "papers" / "murtree"
 PAPER = papers.get("murtree")
@@ -255,6 +256,17 @@ def test_forests_are_trained_on_the_folds_of_the_trees(grown):
         assert trial["train"] == model.score(problem.codes[~test], problem.y[~test])
 
 
+def test_seconds_of_tuning_are_those_of_all_combinations(folded, grown):
+    found = tuning.accuracies(Results(FOLDER, folded, grown)).set_index("method")["seconds"]
+    own = folded[folded["split"].isin(FOLDS)]
+    cart, trees = (own[own["algorithm"].eq(name)] for name in ("cart", "murtree"))
+    assert found["CART"] == pytest.approx(cart["search_seconds"].sum())
+    assert found["MT-A"] == pytest.approx(trees.loc[trees["max_depth"].gt(0), "search_seconds"].sum())
+    assert found["MT-F"] < found["MT-R"] <= found["MT-A"]
+    spent = sum(trial["seconds"] for trials in grown["trials"] for trial in trials)
+    assert found["random forest"] == pytest.approx(spent)
+
+
 def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
     found = tuning.accuracies(Results(FOLDER, folded, grown)).set_index("method")
     assert list(found.index) == list(tuning.METHODS)
@@ -382,11 +394,11 @@ def test_shares_of_gosdts_trees_need_many_datasets(record):
 
 
 def test_comparable_accuracies_decide_from_eight_datasets_on(monkeypatch):
-    def of(*gains):
+    def of(*gains, spent=0.0):
         methods = {"CART": 0.8, "MT-F": 0.805, "MT-R": 0.8, "random forest": 0.9}
         rows = [
             {"dataset": f"d{k}", "encoding": "binary", "method": name, "train": 1.0, "test": value, "folds": 5,
-             "parameters": ""}
+             "parameters": "", "seconds": {"CART": 0.5, "random forest": 12.0 + spent}.get(name, 3.0)}
             for k, gain in enumerate(gains)
             for name, value in (methods | {"MT-A": 0.9 + gain}).items()
         ]  # fmt: skip
@@ -400,6 +412,71 @@ def test_comparable_accuracies_decide_from_eight_datasets_on(monkeypatch):
     assert of(*[-0.1] * 8)["MT-A tests like random forests on half of the datasets"] == "not reproduced"
     assert of(*[0.0] * 8)["MT-A tests like random forests on half of the datasets"] == "better than printed"
     assert set(of(0.0, 0.0).values()) == {"undecided"}
+    assert half["CART is tuned in a fraction of a second"] == "reproduced"
+    forests = "random forests are tuned in 10 to 19 seconds"
+    assert [of(*[0.0] * 8, spent=spent)[forests] for spent in (-2.1, 0, 7.9, 8)] == [
+        "other data",
+        "reproduced",
+        "reproduced",
+        "other data",
+    ]
+
+
+# --- section 6
+
+
+def test_the_smallest_perfect_tree_of_the_controller_is_smaller_than_carts(tmp_path):
+    same = {"dataset": controller.DATASET, "encoding": "numbers", "regularization": "0.000001"}
+    runs = frame([run(**same, algorithm=name) for name in ("optree", "cart")])
+    runs = pd.concat([runs, frame([run(**same, algorithm="murtree", max_depth=depth) for depth in (6, 7)])])
+    results = Results(FOLDER, runs.reset_index(drop=True))
+    table = PAPER.tables["perfect"](results)
+    row = table.shown.iloc[0]
+    assert (row["least depth"], row["fewest splits"]) == ("depth 7, 44 splits", "depth 12, 44 splits")
+    assert row["CART"].endswith("49 splits")
+    assert "fewer splits than CART's on 1 of 1 datasets; the geometric mean of the ratio is 0.90." in table.result
+    figure = PAPER.figures["controller"](results)
+    assert len(figure.axes) == 2 * 5
+    assert figure.axes[0].get_ylabel() == "optree: 44 splits, the fewest\nspeed, m/s"
+    assert figure.axes[5].get_ylabel() == "cart: 49 splits\nspeed, m/s"
+    for axes, name in ((figure.axes[:5], "optree"), (figure.axes[5:], "cart")):
+        tree = Tree.from_dict(runs.set_index("algorithm").loc[name, "tree"])
+        drawn = [feature.name for feature in tree.split_features if not feature.name.startswith("front speed")]
+        assert sum(len(ax.lines) for ax in axes) >= len(drawn) > 20
+    with pytest.raises(NothingToDraw, match="no perfect trees"):
+        PAPER.figures["controller"](Results(FOLDER, runs[:0]))
+
+
+def test_forests_of_optimal_trees_are_compared_with_rivals(grown):
+    made = []
+    for number in range(6):
+        for name, score in {
+            "tree-3": 0.7, "bagged-3": 0.8 + number / 100, "bagged-cart-3": 0.8 + number / 100, "random-3": 0.79,
+            "random-any": 0.95, "tree-4": 0.9,
+        }.items():  # fmt: skip
+            made.append(grown.assign(dataset=f"d{number}", model=name, test=score, train=1.0, processor_seconds=2.0))
+    models = pd.concat(made, ignore_index=True)
+    table = PAPER.tables["forests"](Results(FOLDER, frame([]), models))
+    assert table.result == (
+        "Bagged optimal trees of depth 3 against one optimal tree: better (+12.50 points, better on 6 of 6, worse on "
+        "0, p = 0.031); bagged CART: undecided (+0.00 points, better on 0 of 6, worse on 0); random forest: better "
+        "(+3.50 points, better on 6 of 6, worse on 0, p = 0.031); deep random forest: worse (-12.50 points, better on "
+        "0 of 6, worse on 6, p = 0.031)."
+    )
+    shown = table.shown.set_index("dataset, depth")
+    assert shown.loc["d2, depth 3", ["bagged optimal", "deep random forest"]].tolist() == ["82.00", "95.00"]
+    assert shown.loc["d2, depth 4", ["bagged optimal", "deep random forest", "one optimal tree"]].tolist() == [
+        "",
+        "",
+        "90.00",
+    ]
+    assert shown.loc["d2, depth 3", "bagged optimal, s"] == "4.00"
+    figure = PAPER.figures["forests"](Results(FOLDER, frame([]), models))
+    assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [
+        f"bagged optimal - {other}" for _, other in forests.PAIRS
+    ]
+    gone = models[~(models["dataset"].eq("d0") & models["split"].eq("1of2") & models["model"].eq("bagged-3"))]
+    assert "better on 5 of 5" in PAPER.tables["forests"](Results(FOLDER, frame([]), gone)).result
 
 
 # --- the configuration
@@ -437,8 +514,12 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
         *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
         ("murtree", 0, 0),
     }
-    forests = {(run.dataset, run.algorithm) for run in runs if run.model is not None}
-    assert forests == {(run.dataset, tuning.FOREST) for run in runs}
+    models = {(run.dataset, run.algorithm) for run in runs if run.model is not None}
+    tuned = {(run.dataset, tuning.FOREST) for run in runs} - {(controller.DATASET, tuning.FOREST)}
+    beside = {(dataset, algorithm) for dataset, algorithm in models if algorithm != tuning.FOREST}
+    assert models == tuned | beside
+    of_depths = {f"{name}-{depth}" for name in forests.METHODS.values() for depth in (3, 4)}
+    assert {algorithm for _, algorithm in beside} == of_depths | {"random-any"}
 
 
 def test_the_short_configuration_has_the_same_names():
@@ -450,7 +531,9 @@ def test_the_short_configuration_has_the_same_names():
     assert all(parameters[r.algorithm] == (r.solver, r.parameters) for r in short)
 
 
-@pytest.mark.parametrize(("name", "missing"), {"2": "folds", "3": "folds", "rows": "duplicated rows"}.items())
+@pytest.mark.parametrize(
+    ("name", "missing"), {"2": "folds", "3": "folds", "forests": "folds", "rows": "duplicated rows"}.items()
+)
 def test_a_figure_without_runs_of_its_kind_is_not_drawn(name, missing, record):
     with pytest.raises(NothingToDraw, match=f"no runs on {missing}"):
         PAPER.figures[name](Results(FOLDER, record))

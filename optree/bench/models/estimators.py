@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from optree.bench.runs.record import Run
@@ -12,16 +13,19 @@ from optree.bench.system import environment
 from optree.errors import OptreeError, choice
 
 
-def _adaboost(tree: str) -> Callable:
-    """Return a factory of AdaBoost over trees; parameters that are not AdaBoost's are the tree's."""
+def _ensemble(kind: str, tree: str) -> Callable:
+    """Return a factory of scikit-learn's ensembles of trees; parameters that are not the ensemble's are the tree's."""
 
-    def make(n_estimators=50, learning_rate=1.0, random_state=0, **parameters):
-        from sklearn.ensemble import AdaBoostClassifier
+    def make(random_state=0, **parameters):
+        from sklearn import ensemble
 
-        weak = ESTIMATORS[tree]()(random_state=random_state, **parameters)
-        return AdaBoostClassifier(
-            weak, n_estimators=n_estimators, learning_rate=learning_rate, random_state=random_state
+        make_ensemble, seeded = (
+            getattr(ensemble, kind),
+            {} if tree in _DETERMINISTIC else {"random_state": random_state},
         )
+        own = parameters.keys() & signature(make_ensemble).parameters
+        weak = ESTIMATORS[tree]()(**seeded, **{name: parameters[name] for name in parameters.keys() - own})
+        return make_ensemble(weak, random_state=random_state, **{name: parameters[name] for name in own})
 
     return make
 
@@ -41,26 +45,34 @@ _OURS = (
     "DPDTGradientBoostingClassifier",
     "DPDTGradientBoostingRegressor",
 )
-_DETERMINISTIC = ("OptimalTreeClassifier", "OptimalTreeRegressor", "MurTreeRegressor")
+_THRESHOLDS = "OptimalTreeOverThresholds"  # chosen before the search
+_DETERMINISTIC = ("OptimalTreeClassifier", "OptimalTreeRegressor", "MurTreeRegressor", _THRESHOLDS)
+_MODULES = {PEER: "optree.bench.peers.estimator", _THRESHOLDS: "optree.bench.models.over_thresholds"}
 _SCIKIT_LEARN = {
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
     "RandomForestClassifier": "ensemble",
 }
+_ENSEMBLES = {
+    "AdaBoostDPDT": ("AdaBoostClassifier", "DPDTreeClassifier"),
+    "AdaBoostCART": ("AdaBoostClassifier", "DecisionTreeClassifier"),
+    "BaggedOptimalTrees": ("BaggingClassifier", "OptimalTreeClassifier"),
+    "BaggedCART": ("BaggingClassifier", "DecisionTreeClassifier"),
+}
 # Name -> function that returns the class, so that a job imports only the modules of its own estimator.
 ESTIMATORS: dict[str, Callable] = {
     **{name: _class("optree.estimators", name) for name in _OURS},
     **{name: _class(f"sklearn.{module}", name) for name, module in _SCIKIT_LEARN.items()},
-    "AdaBoostDPDT": lambda: _adaboost("DPDTreeClassifier"),
-    "AdaBoostCART": lambda: _adaboost("DecisionTreeClassifier"),
-    PEER: _class("optree.bench.peers.estimator", "PeerModel"),
+    _THRESHOLDS: _class(_MODULES[_THRESHOLDS], _THRESHOLDS),
+    **{name: partial(_ensemble, *parts) for name, parts in _ENSEMBLES.items()},
+    PEER: _class(_MODULES[PEER], "PeerModel"),
 }
 
 
 @cache
 def _code(estimator: str) -> str:
-    ours = estimator in (*_OURS, "AdaBoostDPDT")
-    module = "optree.bench.peers.estimator" if estimator == PEER else "optree.estimators" if ours else __name__
+    tree = _ENSEMBLES.get(estimator, (None, estimator))[1]
+    module = _MODULES.get(tree, "optree.estimators" if tree in _OURS else __name__)
     return environment.code_digest(module, "optree.bench.models.fit", "optree.bench.runs.encode")
 
 

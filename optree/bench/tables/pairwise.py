@@ -80,6 +80,11 @@ def wilcoxon(one: pd.Series, other: pd.Series) -> float:
     return float(test(differences).pvalue) if np.count_nonzero(differences) > 1 else float("nan")
 
 
+def probability(p: float) -> str:
+    """Return a p-value as the end of a sentence, nothing for NaN."""
+    return "" if pd.isna(p) else f", p = {p:.2g}"
+
+
 def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
     """Return the comparison of two algorithms."""
     shared = pairs(runs, other, one)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from optree.bench.figures.panels import STYLE, NothingToDraw
 from optree.bench.figures.styles import styles
 from optree.bench.papers.claims import DIGITS, declare
+from optree.bench.papers.continuous import discretisation
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import agreement, reproduced
 from optree.bench.runs.folds import FULL
@@ -198,6 +199,6 @@ def growth(results: Results) -> Figure:
 PAPER = Paper(
     name="continuous",
     title="Trees over all thresholds: Quant-BnB (ICML 2022), ConTree (AAAI 2025), DPDT (KDD 2025) and ours",
-    tables={"accuracy": accuracies, "seconds": times, "thresholds": thresholds},
-    figures={"trees": trees, "growth": growth},
+    tables={"accuracy": accuracies, "seconds": times, "thresholds": thresholds, "discretisation": discretisation.table},
+    figures={"trees": trees, "growth": growth, "discretisation": discretisation.figure},
 )

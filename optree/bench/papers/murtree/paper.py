@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.papers.claims import declare
-from optree.bench.papers.murtree import other_methods, ratios, tuning
+from optree.bench.papers.murtree import controller, forests, other_methods, ratios, tuning
 from optree.bench.papers.murtree.ratios import Ratio
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import doubt_of_optimum, reproduced
@@ -97,13 +97,16 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     if not names:
         raise NothingToDraw("no runs on folds")
     height = 0.17 * max(len(names), 4)
-    figure = Figure(figsize=(2.1 + 2.4 * len(pairs), 1.35 + height))
+    labels = [name.removeprefix("cp4im-").removeprefix("murtree-") for name in names]
+    left = max(1.5, 0.15 + 0.066 * max(map(len, labels)))  # inches
+    figure = Figure(figsize=(left + 0.6 + 2.4 * len(pairs), 1.35 + height))
     axes = figure.subplots(1, len(pairs), sharex=True, sharey=True, squeeze=False)[0]
     for ax, (one, other), gain in zip(axes, pairs, gains, strict=True):
         _gain(ax, names, gain)
+        ax.set_yticks(range(len(names)), labels)
         panels.title(ax, (f"{one} - {other}",), f"\ntest: mean {gain['test'].mean():+.2f}")
     width, total = figure.get_size_inches()
-    figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
+    figure.subplots_adjust(left / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
     figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
     test = Line2D([], [], color=styles.INK, marker="o", ls="none", label="test")
     handles = [test, styles.grey_handle("training", marker="|", ls="none")]
@@ -119,7 +122,6 @@ def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
     ax.plot(test, place, "o", color=colour, ms=4)
     ax.plot(train, place, "|", color="0.4", ms=6)
     ax.axvline(0, color="0.4", lw=0.8)
-    ax.set_yticks(place, [name.removeprefix("cp4im-").removeprefix("murtree-") for name in names])
     ax.set_ylim(-0.7, len(names) - 0.3)
 
 
@@ -131,6 +133,11 @@ def figure_2(results: Results) -> Figure:
 def figure_3(results: Results) -> Figure:
     """Draw accuracies of optimal trees minus accuracies of random forests."""
     return _gains(tuning.accuracies(results), [("MT-A", "random forest")])
+
+
+def figure_forests(results: Results) -> Figure:
+    """Draw accuracies of bagged optimal trees minus accuracies of single trees and of other forests."""
+    return _gains(forests.accuracies(results), forests.PAIRS)
 
 
 _COLOURS = {"paper, whole seconds": "0.6", "measured": "0.0"}
@@ -168,7 +175,13 @@ PAPER = Paper(
     title="MurTree (JMLR 23, 2022)",
     tables={name: partial(_ratio_table, name) for name in _RATIOS}
     | {"errors": errors, "tuned": tuning.tuned}
-    | {"perfect": other_methods.perfect, "sparse": other_methods.sparse},
+    | {"perfect": other_methods.perfect, "sparse": other_methods.sparse, "forests": forests.forests},
     tolerances=_TOLERANCES,
-    figures={"2": figure_2, "3": figure_3, "rows": figure_rows},
+    figures={
+        "2": figure_2,
+        "3": figure_3,
+        "rows": figure_rows,
+        "forests": figure_forests,
+        "controller": controller.figure,
+    },
 )
