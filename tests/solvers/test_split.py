@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -207,15 +207,48 @@ def draw_plan(problem, random, depth):
     return Plan(f, starts, tuple(draw_plan(problem, random, depth - 1) for _ in range(len(starts) + 1)))
 
 
+def every_split(plan):
+    return [plan, *(node for child in plan.below for node in every_split(child))] if plan.below else []
+
+
 def test_collapsing_keeps_predictions_and_saves_leaves():
-    for seed in seeds(100, 5):
+    joined = 0
+    for seed in seeds(400, 10):
         problem = intervals(seed)
         random = np.random.RandomState(seed)
         plan = draw_plan(problem, random, 3)
-        before, after = grow_tree(problem, plan), grow_tree(problem, collapse(problem, plan, 5))
+        less = collapse(problem, plan, 5)
+        before, after = grow_tree(problem, plan), grow_tree(problem, less)
+        for node in every_split(less):
+            assert 2 <= len(node.below) <= max(5, *(len(other.below) for other in every_split(plan)))
+            assert all(one != other for one, other in pairwise(node.below))
+        assert collapse(problem, less, 5) == less
+        joined += after.n_leaves < before.n_leaves
         assert np.array_equal(before.predict(problem.codes), after.predict(problem.codes))
         assert after.n_leaves <= before.n_leaves
         assert after.depth <= before.depth
+    assert joined
+
+
+def test_equal_neighbouring_subtrees_become_one():
+    """Both children of the root split the second feature in the same way, so the first feature is of no use."""
+    codes = np.array([[a, b] for a in range(3) for b in range(3)] * 2)
+    problem = make(codes, (codes[:, 1] == 1).astype(int), [3, 3], 2)
+    regimes = Plan(1, (1, 2), (Plan(), Plan(), Plan()))
+    plan = Plan(0, (1,), (regimes, regimes))
+    assert grow_tree(problem, plan).n_leaves == 6
+    less = grow_tree(problem, collapse(problem, plan, 3))
+    assert (less.n_leaves, less.depth, less.n_splits) == (3, 1, 1)
+    assert np.array_equal(less.predict(problem.codes), problem.y)
+
+
+def test_half_of_the_levels_is_rounded_up_or_down():
+    for seed in range(8 if COMPILED else 2):
+        problem, objective = intervals(seed), Objective.of("0.01", "leaf", max_depth=3)
+        for name, given, levels in (("multisplit", -1, 2), ("multisplit", -2, 1)):
+            one, two = (solve(name, problem, objective, lookahead=value) for value in (given, levels))
+            assert one.counters == two.counters
+            assert one.tree.to_dict() == two.tree.to_dict()
 
 
 @pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])

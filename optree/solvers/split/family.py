@@ -172,7 +172,8 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     data = _restrict(task, options, data, seed)
-    lookahead = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
+    half = (depth + 2 + options.lookahead) // 2  # of the levels, for -1 rounded up and for -2 rounded down
+    lookahead = half if options.lookahead < 0 else min(options.lookahead, depth)
     search = Search(data, rules_of(task, options, depth), clock)
     given = options.cuts == "all" and not options.reference  # else a fit is part of the search
     if given:
