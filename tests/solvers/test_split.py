@@ -127,6 +127,57 @@ def test_splits_into_intervals_against_brute_force(ways, two_levels):
         assert solve("licketymultisplit", problem, objective, lookahead=depth, **options).cost == least
 
 
+def exact_costs(monkeypatch, problem, objective, complete, **options):
+    """Return the cost and the iterations of a search over all trees of intervals, with or without similar supports."""
+    rules_of = lookahead.rules_of
+    with monkeypatch.context() as patch:
+        if not complete:
+            patch.setattr(lookahead, "rules_of", lambda *given: rules_of(*given)._replace(complete=False))
+        found = solve("multisplit", problem, objective, lookahead=objective.max_depth, deepening=False, **options)
+    return found.cost, found.counters["iterations"]
+
+
+@pytest.mark.slow
+def test_similar_supports_save_visits_and_keep_the_optimum(monkeypatch):
+    """Of weighted rows with ties; two levels may be left to stumps, and ways may be fewer below."""
+    visits = np.zeros(2, int)
+    for seed in seeds(300, 12):
+        random = np.random.RandomState(seed)
+        n, q, classes, parts = random.randint(20, 200), random.randint(1, 7), random.randint(2, 5), random.randint(3, 8)
+        codes = random.randint(parts, size=(n, q))
+        y = np.where(random.rand(n) < 0.2, random.randint(classes, size=n), codes.sum(axis=1) % classes)
+        problem = make(codes, y, [parts] * q, classes, random.randint(0, 9, n) if seed % 2 else None)
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=3 + seed % 2)
+        options = {
+            **{
+                "generator": "all",
+                "max_ways": 2 + seed % 3,
+                "two_levels": ("never", "lookahead", "frontier")[seed % 3],
+            },
+            **({"two_way_from": 1} if seed % 7 == 0 else {}),
+        }
+        on, off = (exact_costs(monkeypatch, problem, objective, complete, **options) for complete in (True, False))
+        assert on[0] == off[0]
+        visits += on[1], off[1]
+    assert visits[0] < visits[1] * 0.9
+
+
+def test_similar_supports_do_not_bound_each_other_with_beams():
+    """The candidates of a support are not those of a similar support: its value may be less by more than the rows."""
+    found = 0
+    for seed in range(400 if COMPILED else 0):
+        random = np.random.RandomState(seed)
+        codes, y = random.randint(4, size=(24, 3)), random.randint(2, size=24)
+        whole, part = make(codes, y, [4] * 3, 2), make(codes[1:], y[1:], [4] * 3, 2)
+        objective = Objective.of("0", "leaf", max_depth=2)
+        one, other = (
+            solve("multisplit", problem, objective, lookahead=1, max_ways=3, beam=[1, 1], two_levels="never").cost
+            for problem in (whole, part)
+        )
+        found += not one - 1 <= other <= one
+    assert found or not COMPILED
+
+
 def test_many_ways_first_and_two_later():
     for seed in seeds(120, 8):
         problem, level = intervals(seed), seed % 3

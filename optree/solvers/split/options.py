@@ -76,6 +76,8 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> SimpleNamespac
 def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
     """Return the rules of a search."""
     ways = min(options.max_ways, MOST_WAYS)
+    bins, coarse = int(task.problem.n_parts.max()), options.two_levels != "never" and options.pair_bins
+    complete = options.generator == "all" and options.repeat and not (options.most_candidates or options.reference)
     beam = (*options.beam, *[1] * ways)[: ways - 1]
     return Rules(
         error=task.scale.error,
@@ -90,9 +92,10 @@ def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
         min_bin_weight=options.cart_leaf,
         exact_depth=2 if options.two_levels == "frontier" else 1,
         exact_pairs=options.two_levels != "never",
-        pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
+        pair_bins=options.pair_bins or bins,
         max_candidates=options.most_candidates,
         repeat=options.repeat,
+        complete=bool(complete and (not coarse or bins <= coarse)),
         polish=options.polish,
         both=options.lickety,
         bounded=not (options.polish or options.collapse),
