@@ -164,7 +164,7 @@ def test_similar_supports_save_visits_and_keep_the_optimum(monkeypatch):
 
 @pytest.mark.skipif(not COMPILED, reason="many searches")
 def test_similar_supports_do_not_bound_each_other_with_beams():
-    """The candidates of a support are not those of a similar support: one row may change the value by more than one."""
+    """A similar support has other candidates: one row may change the value by more than one."""
 
     def breaks_bound(seed):
         random = np.random.RandomState(seed)

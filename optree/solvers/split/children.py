@@ -1,14 +1,14 @@
 """The evaluation of candidate splits: their children's rows, bounds, and entries of the memo.
 
-**Statement** (similar supports): if all partitions into intervals are candidates, value(S) >= value(Q) - error *
-weight(Q \\ S) for all supports S and Q whose lookahead covers their levels, if Q has no fewer levels left than S.
-**Proof**: take a tree of S that costs value(S). Its intervals hold all values of a feature, so the tree sends each row
-of Q to one of its leaves. Leaves without a row of Q are left out, and an interval without rows joins its neighbour: no
-leaf and no level is added, and no split gets more ways. (With fewer levels left a split may have fewer ways, never
+**Statement** (similar supports): let all partitions into intervals be candidates, let S and Q be supports whose
+lookahead covers their levels, and let Q have no fewer levels left than S. Then value(S) >= value(Q) - error *
+weight(Q \\ S). **Proof**: take a tree of S that costs value(S). Its intervals hold all values of a feature, so the tree
+sends each row of Q to one of its leaves. Leaves without a row of Q are left out. An interval without rows joins its
+neighbour. So no leaf, level or way of a split is added. (With fewer levels left a split may have fewer ways, never
 more.) On the rows of Q that are in S, the tree misclassifies no more than on S. Each further row of Q adds its weight
 at most. So value(Q) <= value(S) + error * weight(Q \\ S). **Used in** `_bound_similar`, by the memo of
-``kernels/similar_sets.py``. **Worth**: `benchmarks/README.md`. The bound does not hold for beams and greedy nodes: the
-candidates of Q are not those of S, and a greedy value is no optimum.
+``kernels/similar_sets.py``. **Worth**: `benchmarks/README.md`. The bound does not hold for beams and greedy nodes: Q
+has other candidates than S, and a greedy value is no optimum.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def is_exact(rules, frame):
 
 @inner_function
 def _bound_similar(data, work, sets, rules, v, number, need):
-    """Raise the lower bound of a child of the current candidate by those of similar supports, at most to ``need``."""
+    """Raise the lower bound of a child of the current candidate, by similar supports, to ``need`` at most."""
     apart()
     frame, below, child, counts = work.frame[v], work.frame[v + 1], work.child[v, number], work.counts[v]
     if child["lower"] >= child["upper"] or not is_exact(rules, below):

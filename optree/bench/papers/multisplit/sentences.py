@@ -53,8 +53,8 @@ def _first_example(runs: pd.DataFrame, row: dict[str, str]) -> dict | None:
 def _second_example(runs: pd.DataFrame, row: dict[str, str]) -> dict | None:
     """Judge the diagnosis: smaller trees of binary splits over the same bins are better, so some split was missing.
 
-    **Statement**: if a tree of binary splits with the same lookahead costs less than the result of a search that ended,
-    one of its splits was no candidate of that search. **Proof**: the value of a node is at most the value of each
+    **Statement**: let a search have ended, and let a tree of binary splits with the same lookahead cost less. Then one
+    of the tree's splits was no candidate of the search. **Proof**: the value of a node is at most the value of each
     candidate with lookahead. A greedy node also values its binary candidate of least impurity. By induction from the
     leaves, a tree of candidates alone is never better than the value of its root. Binary splits of equal impurity in a
     greedy node are the one exception. **Used in** this claim.
