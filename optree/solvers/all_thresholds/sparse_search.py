@@ -129,8 +129,6 @@ class SparseSearch(AnytimeSearch):
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
         weights[:n] = rows.weight[: len(weights)]
-        columns = [rows.order(), *rows.sample.rank]
-        self._sets = new_sets(sets, weights, words, np.flatnonzero(rows.weight), columns)
         machine = self._machine
         machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
         machine.row[top] = np.arange(n)
@@ -139,6 +137,8 @@ class SparseSearch(AnytimeSearch):
         if self.general:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, Root(*(getattr(machine, name) for name in Root._fields)), rows.packed, top)
+        columns = [rows.order(), *rows.sample.rank]
+        self._sets = new_sets(sets, weights, words, np.flatnonzero(rows.weight), columns)
         slope = rows.slope or (max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error)
         if self.squares is None and slope * rows.total >= 2**61:
             raise OptreeError(
