@@ -114,7 +114,7 @@ _TEXTS = {
         repeat : bool, default=True
             Whether a column may be split again on a path; with ``max_ways`` above 2.
         collapse : bool, default=False
-            Merge neighbouring leaves of one class, and nested splits of one column, after the search.
+            Join equal neighbouring subtrees, and nested splits of one column, after the search.
         iteration_limit : int or None, default=None
             Supports to be counted.
         random_state : int, RandomState or None, default=None

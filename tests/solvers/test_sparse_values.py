@@ -22,9 +22,9 @@ from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.all_thresholds import search as all_searches
-from optree.solvers.all_thresholds import sparse_search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.all_thresholds.value_rows import ValueRows, _greatest_increase
+from optree.solvers.kernels import similar_sets
 from optree.target import Grid, Values
 
 
@@ -95,7 +95,7 @@ def test_the_optimum_of_random_tables(part, monkeypatch):
         random = np.random.RandomState(4 * seed + part)
         monkeypatch.setattr(all_searches, "_QUICK_CELLS", 10**7 * (part % 2))  # proof or heuristics first
         for name in ("_SETS", "_LEAST_SETS") if part == 3 else ():
-            monkeypatch.setattr(sparse_search, name, 8)  # the memo replaces its oldest sets
+            monkeypatch.setattr(similar_sets, name, 8)  # the memo replaces its oldest sets
         X, y, weights = random_table(random)
         depth = [None, None, None, 2, 3, 4][random.randint(6)]
         splits = [None, None, None, 0, 1, 2, 3, 5][random.randint(8)]

@@ -25,6 +25,7 @@ from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import solver, sparse_search
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties, renumber
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
+from optree.solvers.kernels import similar_sets
 from optree.solvers.starts import heuristic_lines, heuristics
 from optree.target import Classes
 
@@ -125,8 +126,8 @@ def recount(rows, tree, scale, per_leaf, members, least):
 def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     monkeypatch.setattr(all_searches, "_QUICK_CELLS", cells)
     if seed % 3 == 0:
-        monkeypatch.setattr(sparse_search, "_SETS", 8)  # the memo replaces its oldest sets
-        monkeypatch.setattr(sparse_search, "_LEAST_SETS", 8)
+        monkeypatch.setattr(similar_sets, "_SETS", 8)  # the memo replaces its oldest sets
+        monkeypatch.setattr(similar_sets, "_LEAST_SETS", 8)
     random = np.random.RandomState(seed)
     X, is_multiway, y, classes, weights = random_table(random)
     regularization = Fraction(int(random.randint(1, 30)), int(random.choice([97, 150, 211])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -127,6 +127,60 @@ def test_splits_into_intervals_against_brute_force(ways, two_levels):
         assert solve("licketymultisplit", problem, objective, lookahead=depth, **options).cost == least
 
 
+def exact_costs(monkeypatch, problem, objective, complete, **options):
+    """Return the cost and the iterations of a search over all trees of intervals, with or without similar supports."""
+    rules_of = lookahead.rules_of
+    with monkeypatch.context() as patch:
+        if not complete:
+            patch.setattr(lookahead, "rules_of", lambda *given: rules_of(*given)._replace(complete=False))
+        found = solve("multisplit", problem, objective, lookahead=objective.max_depth, deepening=False, **options)
+    return found.cost, found.counters["iterations"]
+
+
+@pytest.mark.slow
+def test_similar_supports_save_visits_and_keep_the_optimum(monkeypatch):
+    """Of weighted rows with ties; two levels may be left to stumps, and ways may be fewer below."""
+    visits = np.zeros(2, int)
+    for seed in seeds(300, 12):
+        random = np.random.RandomState(seed)
+        n, q, classes, parts = random.randint(20, 200), random.randint(1, 7), random.randint(2, 5), random.randint(3, 8)
+        codes = random.randint(parts, size=(n, q))
+        y = np.where(random.rand(n) < 0.2, random.randint(classes, size=n), codes.sum(axis=1) % classes)
+        problem = make(codes, y, [parts] * q, classes, random.randint(0, 9, n) if seed % 2 else None)
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=3 + seed % 2)
+        options = {
+            **{
+                "generator": "all",
+                "max_ways": 2 + seed % 3,
+                "two_levels": ("never", "lookahead", "frontier")[seed % 3],
+            },
+            **({"two_way_from": 1} if seed % 7 == 0 else {}),
+        }
+        on, off = (exact_costs(monkeypatch, problem, objective, complete, **options) for complete in (True, False))
+        assert on[0] == off[0]
+        visits += on[1], off[1]
+    assert visits[0] < visits[1] * 0.9
+
+
+@pytest.mark.skipif(not COMPILED, reason="many searches")
+def test_similar_supports_do_not_bound_each_other_with_beams():
+    """A similar support has other candidates: one row may change the value by more than one."""
+
+    def breaks_bound(seed):
+        random = np.random.RandomState(seed)
+        codes, y = random.randint(4, size=(24, 3)), random.randint(2, size=24)
+        objective, options = Objective.of("0", "leaf", max_depth=2), {"max_ways": 3, "beam": [1, 1], "lookahead": 1}
+        less, more = (
+            solve(
+                "multisplit", make(codes[first:], y[first:], [4] * 3, 2), objective, two_levels="never", **options
+            ).cost
+            for first in (1, 0)
+        )
+        return not less <= more <= less + 1
+
+    assert any(map(breaks_bound, range(100)))
+
+
 def test_many_ways_first_and_two_later():
     for seed in seeds(120, 8):
         problem, level = intervals(seed), seed % 3
@@ -207,15 +261,48 @@ def draw_plan(problem, random, depth):
     return Plan(f, starts, tuple(draw_plan(problem, random, depth - 1) for _ in range(len(starts) + 1)))
 
 
+def every_split(plan):
+    return [plan, *(node for child in plan.below for node in every_split(child))] if plan.below else []
+
+
 def test_collapsing_keeps_predictions_and_saves_leaves():
-    for seed in seeds(100, 5):
+    joined = 0
+    for seed in seeds(400, 10):
         problem = intervals(seed)
         random = np.random.RandomState(seed)
         plan = draw_plan(problem, random, 3)
-        before, after = grow_tree(problem, plan), grow_tree(problem, collapse(problem, plan, 5))
+        less = collapse(problem, plan, 5)
+        before, after = grow_tree(problem, plan), grow_tree(problem, less)
+        for node in every_split(less):
+            assert 2 <= len(node.below) <= max(5, *(len(other.below) for other in every_split(plan)))
+            assert all(one != other for one, other in pairwise(node.below))
+        assert collapse(problem, less, 5) == less
+        joined += after.n_leaves < before.n_leaves
         assert np.array_equal(before.predict(problem.codes), after.predict(problem.codes))
         assert after.n_leaves <= before.n_leaves
         assert after.depth <= before.depth
+    assert joined
+
+
+def test_equal_neighbouring_subtrees_become_one():
+    """Both children of the root split the second feature in the same way, so the first feature is of no use."""
+    codes = np.array([[a, b] for a in range(3) for b in range(3)] * 2)
+    problem = make(codes, (codes[:, 1] == 1).astype(int), [3, 3], 2)
+    regimes = Plan(1, (1, 2), (Plan(), Plan(), Plan()))
+    plan = Plan(0, (1,), (regimes, regimes))
+    assert grow_tree(problem, plan).n_leaves == 6
+    less = grow_tree(problem, collapse(problem, plan, 3))
+    assert (less.n_leaves, less.depth, less.n_splits) == (3, 1, 1)
+    assert np.array_equal(less.predict(problem.codes), problem.y)
+
+
+def test_half_of_the_levels_is_rounded_up_or_down():
+    for seed in range(8 if COMPILED else 2):
+        problem, objective = intervals(seed), Objective.of("0.01", "leaf", max_depth=3)
+        for name, given, levels in (("multisplit", -1, 2), ("multisplit", -2, 1)):
+            one, two = (solve(name, problem, objective, lookahead=value) for value in (given, levels))
+            assert one.counters == two.counters
+            assert one.tree.to_dict() == two.tree.to_dict()
 
 
 @pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])

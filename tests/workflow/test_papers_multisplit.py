@@ -14,6 +14,7 @@ from optree.bench.figures import plots
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.report.reproduce import merged_configuration
+from optree.bench.runs.jobs import max_seconds
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 from optree.datasets import read_table
@@ -69,6 +70,82 @@ def test_two_ways_that_are_better_than_more_are_a_failed_claim(runs):
     assert ended.claims["measured"].tolist() == ["in 0 of 1 problems"]
 
 
+def make_sentences(rows):
+    """Return the claims about rows of (dataset, lambda, algorithm, depth, objective, test accuracy, leaves)."""
+    record = frame([run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)])
+    made = [
+        record.assign(
+            dataset=dataset,
+            algorithm=algorithm,
+            max_depth=depth,
+            objective=objective,
+            accuracy_train=objective + penalty * leaves,
+            accuracy_test=accuracy,
+            leaves=leaves,
+            status="heuristic",
+            **{"lambda": penalty},
+        )
+        for dataset, penalty, algorithm, depth, objective, accuracy, leaves in rows
+    ]
+    table = papers.get("multisplit").tables["sentences"](Results(FOLDER, pd.concat(made, ignore_index=True)))
+    return table.claims.set_index("claim")
+
+
+@pytest.mark.parametrize(("accuracy", "verdict"), [(0.705, "better than printed"), (0.70, "not reproduced")])
+def test_the_first_example_is_judged_by_leaves_and_training_accuracy(accuracy, verdict):
+    claim = make_sentences(
+        [
+            ("heloc", 0.01, "multi-cart", 3, 0.68, 0.69, 2),
+            ("heloc", 0.003, "multi-cart", 3, accuracy - 0.015, 0.70, 5),
+            ("heloc", 0.001, "multi-cart", 3, 0.72, 0.70, 9),
+            ("heloc", 0.003, "multi-cart", 4, 0.80, 0.80, 5),
+        ]
+    ).iloc[0]
+    assert claim["paper"] == "5 leaves, accuracy 0.704"
+    assert claim["verdict"] == verdict
+    assert f"accuracy {max(accuracy, 0.7):.3f} on training rows" in claim["measured"]
+    assert "At lambda 0.01 the printed tree's objective is 0.654, and 0.680 that of trees here." in claim["why"]
+
+
+@pytest.mark.parametrize(
+    ("binary", "leaves", "verdict"),
+    [(0.71, 7, "reproduced"), (0.71, 10, "not reproduced"), (0.70, 7, "not reproduced")],
+)
+def test_the_second_example_needs_a_better_tree_of_binary_splits_that_is_no_larger(binary, leaves, verdict):
+    claim = make_sentences(
+        [
+            ("heloc", 0.01, "multi-cart", 4, 0.7, 0.7, 9),
+            ("heloc", 0.01, "multi-binary", 4, binary, 0.7, leaves),
+            ("compas-2016", 0.01, "multi-cart", 4, 0.7, 0.7, 9),
+            ("compas-2016", 0.01, "multi-binary", 3, 0.8, 0.8, 2),
+        ]
+    ).iloc[0]
+    assert "the much simpler binary splits" in claim.name
+    assert claim["verdict"] == verdict
+    counted = f"better in {int(binary > 0.7)} of 1 searches, with no more leaves in {int(verdict == 'reproduced')}"
+    assert claim["measured"].startswith(counted)
+
+
+def test_sentences_on_accuracy_and_size_are_judged_both_ways():
+    datasets = ("electricity-6", "eeg-eye-state")
+    good = [
+        *((name, 0.01, "multi-repeats", 4, 0.6, 0.6 + 0.3 * (name == datasets[1]), 9) for name in datasets),
+        *((name, 0.01, "multi-beam", 4, 0.6, 0.59, 9) for name in datasets),
+        *((name, 0.01, "split", 4, 0.6, 0.75, 4) for name in datasets),
+        *((name, 0.01, "shapecart", None, 0.6, 0.7, 120) for name in datasets),
+    ]
+    bad = [
+        *((name, 0.01, "multi-repeats", 4, 0.6, 0.8 - 0.2 * (name == datasets[1]), 9) for name in datasets),
+        *((name, 0.01, "multi-beam", 4, 0.6, 0.81, 9) for name in datasets),
+        *((name, 0.01, "split", 4, 0.6, 0.65, 12) for name in datasets),
+        *((name, 0.01, "shapecart", None, 0.6, 0.7, 80) for name in datasets),
+    ]
+    assert make_sentences(good)["verdict"].tolist() == ["reproduced"] * 5
+    assert make_sentences(bad)["verdict"].tolist() == ["not reproduced"] * 5
+    other_lambda = [(name, 0.002, *rest) for name, _, *rest in bad]
+    assert len(make_sentences(good[:2] + other_lambda)) == 0
+
+
 def test_means_say_what_a_row_meets(runs):
     data = papers.get("multisplit").tables["methods"](Results(FOLDER, runs)).data
     assert len(data) == 9
@@ -87,6 +164,12 @@ def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
     plots.draw_all(figures, {name: name for name in figures}, tmp_path, tmp_path / "not_drawn.txt")
     assert (tmp_path / "heloc.svg").stat().st_size > 1000
     assert len((tmp_path / "not_drawn.txt").read_text().splitlines()) == len(figures) - 1
+
+
+def test_the_limits_of_all_runs_fit_a_day_of_two_cores():
+    config = merged_configuration(ROOT, "multisplit.yaml")
+    runs = plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow/peers"))
+    assert sum(map(max_seconds, runs)) <= 48 * 3600
 
 
 @pytest.mark.parametrize("level", [None, "short"])

@@ -77,7 +77,6 @@ from optree.solvers.all_thresholds.nodes import (
     split_node,
     weights_below,
 )
-from optree.solvers.all_thresholds.similar_sets import remember, similar_bound
 from optree.solvers.all_thresholds.sparse_candidates import (
     bound_child,
     bound_lanes,
@@ -98,6 +97,7 @@ from optree.solvers.all_thresholds.sparse_nodes import NEXT, OPEN, RAISE, TAKE, 
 from optree.solvers.kernels.bitset import ONE
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
+from optree.solvers.kernels.similar_sets import remember, similar_bound
 from optree.tree import LEAF
 
 

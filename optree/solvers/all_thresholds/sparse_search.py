@@ -18,14 +18,13 @@ from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.search import AnytimeSearch, Search, node_arrays
-from optree.solvers.all_thresholds.similar_sets import CELLS, Sets, fill_cells
 from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, Machine, Root, Rules
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, UNLIMITED
+from optree.solvers.kernels.similar_sets import new_sets, sets_for
 from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
-_LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
 _QUICK_ROUND = 4  # penalties: the best tree of three levels comes before the rounds of larger budgets, but the last
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
@@ -77,7 +76,7 @@ class SparseSearch(AnytimeSearch):
         rows, penalty = self.rows, self.scale.penalty
         p, n = rows.packed.shape
         words = -(-n // 64)
-        sets = max(_LEAST_SETS, min(_SETS, _SET_BYTES // (8 * words)))
+        sets = sets_for(words)
         self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
         if self.status:
             return self.status
@@ -130,15 +129,6 @@ class SparseSearch(AnytimeSearch):
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
         weights[:n] = rows.weight[: len(weights)]
-        self._sets = Sets(  # a set is written before it is read, and zeros would need a pass over the whole memo
-            np.empty((sets, words), np.uint64),
-            *(np.empty(sets, np.int64) for _ in range(5)),
-            weights,
-            int(rows.weight[rows.weight > 0].min()),
-            np.zeros(2, np.int64),
-            np.zeros((CELLS, words), np.uint64),
-            np.empty((sets + 1, CELLS), np.int32),
-        )
         machine = self._machine
         machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
         machine.row[top] = np.arange(n)
@@ -147,7 +137,8 @@ class SparseSearch(AnytimeSearch):
         if self.general:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, Root(*(getattr(machine, name) for name in Root._fields)), rows.packed, top)
-        fill_cells(self._sets.cell, np.flatnonzero(rows.weight), [rows.order(), *rows.sample.rank])
+        columns = [rows.order(), *rows.sample.rank]
+        self._sets = new_sets(sets, weights, words, np.flatnonzero(rows.weight), columns)
         slope = rows.slope or (max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error)
         if self.squares is None and slope * rows.total >= 2**61:
             raise OptreeError(

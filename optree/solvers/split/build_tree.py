@@ -140,8 +140,8 @@ def _begin_own(work, rules, trees):
 
 
 @inner_function
-def _search(data, work, scratch, memo, rules, trees, iterations):
-    """Do the work of `search`; ``scratch`` is None if all features are binary."""
+def _search(data, work, scratch, memo, sets, rules, trees, iterations):
+    """Do the work of `search`; ``scratch`` and ``sets`` are None if all features are binary."""
     state, closing = work.state[0], iterations == CLOSE
     state["pause_at"] = state["iterations"] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
@@ -149,7 +149,7 @@ def _search(data, work, scratch, memo, rules, trees, iterations):
         if not closing and not has_room(memo.slots, memo.entry, memo.used[0], room):
             return NO_ROOM
         if state["searching"]:
-            code = search_node(data, work, scratch, memo, rules, closing)
+            code = search_node(data, work, scratch, memo, sets, rules, closing)
             if code != COMPLETE:
                 return code
             state["searching"] = 0
@@ -166,11 +166,11 @@ def _search(data, work, scratch, memo, rules, trees, iterations):
 def search_binary(data, work, memo, rules, trees, iterations):
     """Do the work of `search` if all features are binary, without scratch: half as much code to compile."""
     data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
-    return _search(data, work, None, memo, rules, trees, iterations)
+    return _search(data, work, None, memo, None, rules, trees, iterations)
 
 
 @kernel
-def search(data, work, scratch, memo, rules, trees, iterations):
+def search(data, work, scratch, memo, sets, rules, trees, iterations):
     """Search for at most ``iterations`` more nodes, or close the search; return a code.
 
     A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
@@ -179,4 +179,4 @@ def search(data, work, scratch, memo, rules, trees, iterations):
     iterations : or CLOSE, which ends the search with the incumbents.
     """
     data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
-    return _search(data, work, borrow(scratch), memo, rules, trees, iterations)
+    return _search(data, work, borrow(scratch), memo, borrow(sets), rules, trees, iterations)

@@ -1,10 +1,22 @@
-"""The evaluation of candidate splits: their children's rows, bounds, and entries of the memo."""
+"""The evaluation of candidate splits: their children's rows, bounds, and entries of the memo.
+
+**Statement** (similar supports): let all partitions into intervals be candidates, let S and Q be supports whose
+lookahead covers their levels, and let Q have no fewer levels left than S. Then value(S) >= value(Q) - error *
+weight(Q \\ S). **Proof**: take a tree of S that costs value(S). Its intervals hold all values of a feature, so the tree
+sends each row of Q to one of its leaves. Leaves without a row of Q are left out. An interval without rows joins its
+neighbour. So no leaf, level or way of a split is added. (With fewer levels left a split may have fewer ways, never
+more.) On the rows of Q that are in S, the tree misclassifies no more than on S. Each further row of Q adds its weight
+at most. So value(Q) <= value(S) + error * weight(Q \\ S). **Used in** `_bound_similar`, by the memo of
+``kernels/similar_sets.py``. **Worth**: `benchmarks/README.md`. The bound does not hold for beams and greedy nodes: Q
+has other candidates than S, and a greedy value is no optimum.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.kernels.similar_sets import similar_bound
 from optree.solvers.split.binary_splits import best_single
 from optree.solvers.split.candidates import child_ends
 from optree.solvers.split.interval_splits import leaf_of
@@ -129,6 +141,28 @@ def _look_up(data, work, memo, rules, v, number):
 
 
 @inner_function
+def is_exact(rules, frame):
+    """Return whether the value of a node of two levels or more is the optimum over all trees of intervals."""
+    return rules.complete and frame["lookahead"] >= frame["levels_left"] >= 2 and not frame["must_split"]
+
+
+@inner_function
+def _bound_similar(data, work, sets, rules, v, number, need):
+    """Raise the lower bound of a child of the current candidate, by similar supports, to ``need`` at most."""
+    apart()
+    frame, below, child, counts = work.frame[v], work.frame[v + 1], work.child[v, number], work.counts[v]
+    if child["lower"] >= child["upper"] or not is_exact(rules, below):
+        return
+    c, weight = frame["current"], np.int64(0)
+    low, high = child_ends(data, work.columns[v, c], work.candidate[v, c]["children"], number)
+    for k in range(data.classes):
+        weight += counts[low, k] - counts[high, k]
+    need, rows = min(need, child["upper"]), work.rows[v + 1]
+    found = similar_bound(sets, rules.error, rows, weight, below["levels_left"], 0, child["lower"], need)
+    child["lower"] = min(found, child["upper"])
+
+
+@inner_function
 def has_own_value(data, rules, frame):
     """Return whether a node of LicketySPLIT's search gets bounds of its value in SPLIT's own tree, too."""
     if not rules.both or not frame["lickety"] or frame["levels_left"] == 1:
@@ -149,7 +183,7 @@ def _bound_own(work, v):
 
 
 @inner_function
-def advance(data, work, memo, rules, v):
+def advance(data, work, memo, sets, rules, v):
     """Evaluate candidates of level ``v`` until a child has to be searched, which is then level ``v + 1``."""
     frame, stumps = work.frame[v], work.frame[v]["levels_left"] == 2 and not len(data.bins)
     while True:
@@ -180,10 +214,13 @@ def advance(data, work, memo, rules, v):
             _value_stump(data, work, rules, v, number)
             continue
         _enter_child(data, work, rules, v, number)
+        own = child["lower"]
         if child["known"] == NEW:
             _look_up(data, work, memo, rules, v, number)
+            if sets is not None:
+                _bound_similar(data, work, sets, rules, v, number, limit - (lower - own))
             continue
-        budget = limit - (lower - child["lower"])
+        budget = limit - (lower - own)
         pair = len(data.bins) and solves_two(rules, frame["levels_left"] - 1, frame["lookahead"] - 1)
         if pair and child["known"] == LOOKED_UP:
             budget = min(budget, child["lower"] + 1)  # first only the bound from one level

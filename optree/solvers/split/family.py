@@ -37,7 +37,7 @@ from optree.solvers.kernels.jit import direct
 from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
-from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_trees, new_work
+from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_similar, new_trees, new_work
 from optree.solvers.split.options import options_of, parameters_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
@@ -64,6 +64,7 @@ class Search:
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.scratch = new_work(data, rules, candidates), new_scratch(data, rules)
         self.memo, self.trees = new_memo(data, rules), new_trees(data, rules)
+        self.sets = new_similar(data, rules)
         self.status, self.long = None, False
 
     @property
@@ -97,10 +98,10 @@ class Search:
         self.memo = self.memo._replace(slots=slots)
 
     def _call(self, iterations: int) -> int:
-        rest = self.memo, self.rules, self.trees, iterations
+        rest = self.rules, self.trees, iterations
         if self.scratch is None:
-            return direct(kernel.search_binary)(self.data, self.work, *rest)
-        return direct(kernel.search)(self.data, self.work, self.scratch, *rest)
+            return direct(kernel.search_binary)(self.data, self.work, self.memo, *rest)
+        return direct(kernel.search)(self.data, self.work, self.scratch, self.memo, self.sets, *rest)
 
     def _finish(self) -> None:
         """Run the kernel until it is done or a limit is reached, which ends all later searches at once, too."""
@@ -172,7 +173,8 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     data = _restrict(task, options, data, seed)
-    lookahead = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
+    half = (depth + 2 + options.lookahead) // 2  # of the levels, for -1 rounded up and for -2 rounded down
+    lookahead = half if options.lookahead < 0 else min(options.lookahead, depth)
     search = Search(data, rules_of(task, options, depth), clock)
     given = options.cuts == "all" and not options.reference  # else a fit is part of the search
     if given:
@@ -182,7 +184,8 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     if lickety:
         search.find_trees(depth, lookahead, tables.LICKETY, own)  # a better incumbent than less lookahead gives
     else:
-        search.find_trees(depth, lookahead, tables.DEEPEN if options.deepening else tables.READ)
+        deepens = options.deepening and not (search.rules.complete and lookahead == depth and search.sets is not None)
+        search.find_trees(depth, lookahead, tables.DEEPEN if deepens else tables.READ)
     clock.searched()
     plans = search.plans()[::-1]
     if options.collapse:

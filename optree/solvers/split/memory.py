@@ -8,6 +8,7 @@ import numpy as np
 
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.simd import WIDTH
+from optree.solvers.kernels.similar_sets import Sets, new_sets, sets_for
 from optree.solvers.split import state as tables
 from optree.solvers.split.threshold_columns import ThresholdColumns
 
@@ -101,3 +102,14 @@ def new_memo(data: ThresholdColumns, rules: tables.Rules, entries: int | None = 
         used=np.zeros(1, np.int64),
         closed=np.zeros(len(data.first) - 1, np.uint8),
     )
+
+
+def new_similar(data: ThresholdColumns, rules: tables.Rules) -> Sets | None:
+    """Return the memo of similar supports, without room unless all trees are candidates; None for binary features."""
+    if not len(data.bins):
+        return None
+    words, widest = data.rows.shape[1], np.argsort(-np.diff(data.first), kind="stable")
+    rows = np.flatnonzero(np.unpackbits(data.rows[0].view(np.uint8), bitorder="little"))
+    weight = np.repeat(data.weight, 64) if data.digits > 1 else np.zeros(0, np.int64)
+    columns = [data.bins[:, f].astype(np.int64) for f in widest]
+    return new_sets(sets_for(words) if rules.complete else 0, weight, words, rows, columns)

@@ -25,7 +25,7 @@ PARAMETERS = {
     "cuts": Parameter(str, "all", "thresholds of splits: all, of boosting, of near_optimal trees, of a rashomon set"),
     "reference": Parameter(bool, False, "guess that no tree misclassifies less on any rows than a boosted ensemble"),
     "deepening": Parameter(bool, True, "without an incumbent, begin with the greedy tree and less lookahead"),
-    "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
+    "collapse": Parameter(bool, False, "join equal neighbouring subtrees, and nested splits of a feature"),
 }
 MULTIWAY = {
     **PARAMETERS,
@@ -46,7 +46,7 @@ _OTHERS |= {"max_ways": 2, "generator": "all", "polish": False, "lickety": False
 
 def parameters_of(recursive: bool, multiway: bool) -> dict[str, Parameter]:
     """Return the parameters of a solver."""
-    doc = "levels searched exactly, with greedy trees below; -1: half of them, rounded up"
+    doc = "levels searched exactly, with greedy trees below; -1: half of them, rounded up; -2: rounded down"
     own = {"lookahead": Parameter(int, -1, doc)}
     if recursive:
         own = {"lookahead": Parameter(int, 1, "levels searched exactly to choose a split, anew for each child")}
@@ -64,7 +64,7 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> SimpleNamespac
     for name, values in accepted.items():
         if getattr(options, name) not in values:
             raise choice(f"solver {solver}: {name}", getattr(options, name), values)
-    lowest = {"lookahead": 1 if recursive else -1, "max_ways": 2, "bins": 2, "cart_leaf": 1}
+    lowest = {"lookahead": 1 if recursive else -2, "max_ways": 2, "bins": 2, "cart_leaf": 1}
     for name, value in {**lowest, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
         if getattr(options, name) < value:
             raise OptreeError(f"solver {solver}: {name} = {getattr(options, name)} is not accepted; give >= {value}")
@@ -76,6 +76,8 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> SimpleNamespac
 def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
     """Return the rules of a search."""
     ways = min(options.max_ways, MOST_WAYS)
+    bins, coarse = int(task.problem.n_parts.max()), options.two_levels != "never" and options.pair_bins
+    complete = options.generator == "all" and options.repeat and not (options.most_candidates or options.reference)
     beam = (*options.beam, *[1] * ways)[: ways - 1]
     return Rules(
         error=task.scale.error,
@@ -90,9 +92,10 @@ def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
         min_bin_weight=options.cart_leaf,
         exact_depth=2 if options.two_levels == "frontier" else 1,
         exact_pairs=options.two_levels != "never",
-        pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
+        pair_bins=options.pair_bins or bins,
         max_candidates=options.most_candidates,
         repeat=options.repeat,
+        complete=bool(complete and (not coarse or bins <= coarse)),
         polish=options.polish,
         both=options.lickety,
         bounded=not (options.polish or options.collapse),

@@ -39,8 +39,9 @@ or more. It is a leaf, or a stump, or it has three leaves or more. **Used in** `
 less the lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children.
 **Used in** :func:`advance`.
 
-The memo keeps bounds by rows, levels, lookahead and kind. If all features are binary, the counts of a split's second
-child are the node's counts less the first child's.
+The memo keeps bounds by rows, levels, lookahead and kind. A search over all trees of intervals has a second memo, for
+the bounds of similar supports (``children.py``). If all features are binary, the counts of a split's second child are
+the node's counts less the first child's.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ import numpy as np
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.row_set_table import has_room
-from optree.solvers.split.children import BELOW, LATER, advance, has_own_value
+from optree.solvers.kernels.similar_sets import remember
+from optree.solvers.split.children import BELOW, LATER, advance, has_own_value, is_exact
 from optree.solvers.split.memo import find, hash_node, insert, key_of
 from optree.solvers.split.nodes import follow, open_node, take_if_better
 from optree.solvers.split.state import CHOOSING
@@ -86,7 +88,7 @@ def _record_own(data, work, memo, rules, v):
 
 
 @inner_function
-def _end_node(data, work, memo, rules, v):
+def _end_node(data, work, memo, sets, rules, v):
     """Record the bounds of level ``v`` in the memo and in the candidate above."""
     apart()
     frame = work.frame[v]
@@ -96,6 +98,11 @@ def _end_node(data, work, memo, rules, v):
         work.state[0]["found"] = at
         return
     child, entry = work.child[v - 1, work.frame[v - 1]["child"]], memo.entry[at]
+    if sets is not None and is_exact(rules, frame) and entry["lower"] > 2 * rules.penalty:
+        weight = np.int64(0)
+        for k in range(data.classes):
+            weight += work.counts[v, 0, k]
+        remember(sets, rules.error, work.rows[v], weight, frame["levels_left"], 0, entry["lower"])
     child["lower"], child["upper"], child["entry"] = entry["lower"], entry["upper"], at
     if has_own_value(data, rules, frame):
         _record_own(data, work, memo, rules, v)
@@ -131,7 +138,7 @@ def _begin(data, work, memo, rules):
 
 
 @inner_function
-def search_node(data, work, scratch, memo, rules, closing):
+def search_node(data, work, scratch, memo, sets, rules, closing):
     """Search the node of level 0 until ``pause_at`` iterations are done, one for each node counted; return a code.
 
     A search begins with ``level`` -1 and ends with its entry of the memo as ``found``.
@@ -148,7 +155,7 @@ def search_node(data, work, scratch, memo, rules, closing):
         if closing:
             if frame["opened"]:
                 _cut_short(work, v)
-                _end_node(data, work, memo, rules, v)
+                _end_node(data, work, memo, sets, rules, v)
             state["level"] = v - 1
             continue
         # Room for two entries of each level, and for the entries that the subtree stack adds without a search.
@@ -163,12 +170,12 @@ def search_node(data, work, scratch, memo, rules, closing):
                 frame["entry"] = insert(memo, work.node[v], key)
             open_node(data, work, scratch, rules, v)
             continue
-        following = advance(data, work, memo, rules, v)
+        following = advance(data, work, memo, sets, rules, v)
         if following == LATER:
             return PAUSED
         if following == BELOW:
             state["level"] = v + 1
             continue
-        _end_node(data, work, memo, rules, v)
+        _end_node(data, work, memo, sets, rules, v)
         state["level"] = v - 1
     return COMPLETE

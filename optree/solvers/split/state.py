@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     pair_bins: int  # maximum number of bins of a feature where two levels are solved exactly
     max_candidates: int  # of a node, those of least score; 0 for all
     repeat: bool  # whether a feature may be split again on a path
+    complete: bool  # whether all trees of intervals are candidates, so that with full lookahead a value is the optimum
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
     both: bool  # whether SPLIT's tree is searched for after LicketySPLIT's ...
     bounded: bool  # ... and only if its value is less than the cost of that

@@ -13,14 +13,13 @@ from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Curve
 from optree.bench.papers.claims import declare
+from optree.bench.papers.multisplit.sentences import DATASETS, PROBLEM, sentences
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import reproduced
 from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import provenance
-from optree.words import count
 
-_PROBLEM = ["dataset", "lambda", "max_depth", "split"]
 _MEANS = [
     *("objective", "accuracy_train", "accuracy_test", "leaves", "depth", "decisions", "path_features"),
     "search_seconds",
@@ -50,11 +49,6 @@ def methods(results: Results) -> Table:
         "of a training row; path_features = distinct columns among them; limited = share of runs that a limit ended.",
         "candidates_gap = upper bound on the gap to the best tree over the same candidate splits, with the same "
         "lookahead and greedy trees below; 0 if the search ended by itself.",
-        *(
-            f"The authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
-            f"{count(int(row['leaves']), 'leaf', 'leaves')}, accuracy {row['accuracy']}."
-            for row in results.printed("printed.csv")
-        ),
         *provenance(runs),
     )
     return Table("Multiway SPLIT: all methods", data, shown, notes)
@@ -62,7 +56,7 @@ def methods(results: Results) -> Table:
 
 def _differences(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
     """Return the differences of two algorithms on the same problems, and the ratio of their seconds."""
-    sides = [runs[runs["algorithm"].eq(name)].set_index(_PROBLEM)[_MEANS].astype(float) for name in (one, other)]
+    sides = [runs[runs["algorithm"].eq(name)].set_index(PROBLEM)[_MEANS].astype(float) for name in (one, other)]
     one, other = sides[0].align(sides[1], join="inner", axis=0)
     return (one - other).assign(ratio=(one["search_seconds"] / other["search_seconds"]).clip(1e-6))
 
@@ -196,6 +190,6 @@ def _accuracy(dataset: str, results: Results) -> Figure:
 PAPER = Paper(
     name="multisplit",
     title="Multiway SPLIT: splits into several intervals, with lookahead",
-    tables={"methods": methods, "answers": answers},
-    figures={name: partial(_accuracy, name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
+    tables={"methods": methods, "answers": answers, "sentences": sentences},
+    figures={name: partial(_accuracy, name) for name in DATASETS},
 )

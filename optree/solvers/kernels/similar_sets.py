@@ -5,13 +5,15 @@ symbol      meaning
 ==========  ====================================================================================================
 S, Q        sets of rows
 T_d(S)      the lowest cost of a tree on the rows S within the limits d on levels and splits, if there are any
-w(S)        the cost of an error on every row of S (see ``any_depth.py`` for multiway splits and a penalty per leaf)
+w(S)        the cost of an error on every row of S (see ``all_thresholds/any_depth.py`` for splits of categories into
+            several children with a penalty per leaf)
 ==========  ====================================================================================================
 
 **Similarity**
 
 *Statement.* T_d(S) >= T_e(Q) - w(Q \\ S) for any S, Q and limits d that are at least as strict as e.
-*Proof.* By "Monotone and Lipschitz" of ``intervals.py``, T_e(Q) <= T_e(Q & S) + w(Q \\ S) and T_e(Q & S) <= T_e(S). A
+*Proof.* For splits into several intervals see ``split/children.py``. By "Monotone and Lipschitz" of
+``all_thresholds/intervals.py``, T_e(Q) <= T_e(Q & S) + w(Q \\ S) and T_e(Q & S) <= T_e(S). A
 tree of d levels has at most e levels, so T_e(S) <= T_d(S).
 *Used in* ``similar_bound``, ``remember``.
 *Worth.* In iterations and seconds with it, with subsets only (w(Q \\ S) = 0), and without it: wine at .005 6,890 in .31
@@ -41,6 +43,7 @@ from optree.solvers.kernels.bitset import count_bits, pop_row
 from optree.solvers.kernels.jit import inner_function
 
 CELLS = 16
+_LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # the limits on the sets, and on their memory between
 COUNT, OLDEST = range(2)  # entries of Sets.state
 _AT_THE_FRONT = 8  # places of the order that are not worth an exchange
 
@@ -59,6 +62,30 @@ class Sets(NamedTuple):
     state: np.ndarray  # int64[2], the number of sets, and the next set to be replaced
     cell: np.ndarray  # uint64[CELLS, words], a partition of the rows that have a weight
     count: np.ndarray  # int32[sets + 1, CELLS], the rows of each set in each cell; last: of the set of a look-up
+
+
+def sets_for(words: int) -> int:
+    """Return the number of sets that a memo has room for, by the words of a set."""
+    return max(_LEAST_SETS, min(_SETS, _SET_BYTES // (8 * words)))
+
+
+def new_sets(sets: int, weight: np.ndarray, words: int, rows: np.ndarray, columns: list[np.ndarray]) -> Sets:
+    """Return an empty memo.
+
+    weight : int64[64 * words], or [0] if all weights are 1; rows, columns : of the cells, see :func:`fill_cells`.
+    """
+    made = Sets(  # a set is written before it is read, and zeros would need a pass over the whole memo
+        np.empty((sets, words), np.uint64),
+        *(np.empty(sets, np.int64) for _ in range(5)),
+        weight,
+        int(weight[weight > 0].min()) if len(weight) else 1,
+        np.zeros(2, np.int64),
+        np.zeros((CELLS, words), np.uint64),
+        np.empty((sets + 1, CELLS), np.int32),
+    )
+    if sets:
+        fill_cells(made.cell, rows, columns)
+    return made
 
 
 def fill_cells(cell: np.ndarray, rows: np.ndarray, columns: list[np.ndarray]) -> None:
