@@ -78,7 +78,8 @@ def test_statuses_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.00137, "0.0014"), (0.7761, "0.776"), (4.381, "4.38"), (22.14, "22.1"), (300.02, "300")]
+    ("value", "text"),
+    [(4.6e-6, "< 0.00001"), (0.00137, "0.0014"), (0.7761, "0.776"), (4.381, "4.38"), (22.14, "22.1"), (300.02, "300")],
 )
 def test_seconds_have_the_digits_that_mean_something(value, text):
     assert summary.seconds(value) == text

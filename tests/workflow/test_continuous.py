@@ -50,10 +50,11 @@ X = np.random.RandomState(0).random_sample((90, 3))
 Y = np.where(X[:, 0] > 0.5, 7, 3)
 
 
-def fitted(folder, code, declaration=NUMERIC, reason="", **limits):
+def fitted(folder, code, declaration=NUMERIC, reason="", y=Y, **limits):
+    folder.mkdir(exist_ok=True)
     write(folder, code, declaration)
     (folder / "stub.json").write_text(json.dumps({"python": sys.executable, "reason": reason}))
-    return PeerModel("stub", 2, folder=folder, markers=folder, **limits).fit(X, Y)
+    return PeerModel("stub", 2, folder=folder, markers=folder, **limits).fit(X, y)
 
 
 def test_the_tree_of_a_peer_is_judged_on_the_rows(tmp_path):
@@ -65,6 +66,33 @@ def test_the_tree_of_a_peer_is_judged_on_the_rows(tmp_path):
     assert model.measured_["wall"] > 0
     assert model.measured_["processor"] >= 0
     assert model.measured_["peak"] > 5
+
+
+# A peer of values, which splits the first column at its mean and claims R2.
+MEANS = """
+PACKAGES = ("numpy",)
+
+def search(X, y, request):
+    cut, rest = float(X[:, 0].mean()), y.astype(float)
+    for part in (X[:, 0] <= cut, X[:, 0] > cut):
+        rest[part] -= y[part].mean() if part.any() else 0
+    return cut, 1 - (rest**2).mean() / y.var()
+
+def answer(model, request):
+    tree = {"feature": 0, "threshold": model[0], "children": [{}, {}]}
+    return {"status": "heuristic", "tree": tree, "objective": model[1] + %s}
+"""
+
+
+@pytest.mark.parametrize(("more", "agrees"), [("0.0", True), ("0.01", False)])
+def test_the_tree_of_a_peer_of_values_is_judged_by_its_squared_error(tmp_path, more, agrees):
+    y, above = X[:, 0] ** 2 + X[:, 1] / 9, X[:, 0] > X[:, 0].mean()
+    model = fitted(tmp_path, MEANS % more, NUMERIC + "targets: [values]\n", y=y)
+    assert (model.status_, model.reason_ == "") == ("heuristic", agrees)
+    assert np.allclose(model.predict(X), np.where(above, y[above].mean(), y[~above].mean()))
+    assert model.score(X, y) == pytest.approx(1 - ((y - model.predict(X)) ** 2).mean() / y.var())
+    with refused("target: 'values'", "accepted: classes"):
+        fitted(tmp_path / "classes", MEANS % more, y=y)
 
 
 def test_a_claim_that_the_tree_refutes_is_no_certificate(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 from support import ROOT
 from support import peers as stubs
 from support.problems import make, random_problem
@@ -17,6 +18,7 @@ from support.refusal import refused
 from support.runs import encoded
 from support.runs import run as ours
 
+from optree import OptimalTreeRegressor
 from optree.bench.peers.declaration import peer_names, read_peer, read_peers
 from optree.bench.peers.estimator import PeerModel
 from optree.bench.peers.run_peer import run_peer
@@ -366,6 +368,15 @@ def test_the_tree_of_a_real_peer_of_numbers_is_read_as_it_means_it(peer):
     assert (model.status_ in ("optimal", "heuristic"), model.reason_) == (True, "")
     assert model.tree_.depth == 3
     assert model.score(X, y) > 0.95
+
+
+def test_the_tree_of_a_real_peer_of_values_has_the_error_that_it_claims():
+    installed("pystreed-quantiles")
+    X, y = load_diabetes(return_X_y=True)
+    model = PeerModel("pystreed-quantiles", 3, folder=ROOT / "workflow" / "peers", markers=environments()).fit(X, y)
+    assert (model.status_, model.reason_) == ("heuristic", "")
+    optimal = OptimalTreeRegressor(0, max_depth=3).fit(X, y)
+    assert 0.45 < model.score(X, y) <= optimal.score(X, y)
 
 
 def test_a_real_peer_of_a_given_depth_is_anytime():

@@ -5,7 +5,7 @@ It needs numpy, the standard library and the peer; optree is not installed there
 
 - ``PACKAGES``, the distributions whose versions go to the record;
 - ``search(X, y, request)``, the timed call. X is int32[n, q]: zeros and ones, or categories for a multiway peer. For a
-  peer that splits numeric columns X may be float64. y is int32[n] in 0 .. K - 1;
+  peer that splits numeric columns X may be float64. y is int32[n] in 0 .. K - 1, or float64[n] for a peer of values;
 - ``answer(model, request)``, which returns a dict.
 
 =============== =======================================================================================
@@ -13,7 +13,7 @@ key             value
 =============== =======================================================================================
 ``status``      "optimal", "heuristic" or "time_limit"
 ``tree``        nested dicts, or None; a leaf is ``{}``
-``objective``   optional: accuracy - lambda * splits of the tree, by the peer
+``objective``   optional: accuracy - lambda * splits of the tree, by the peer; R2 in place of the accuracy for values
 ``bound``       optional: the peer's upper bound on that objective
 ``iterations``  optional
 ``seconds``     optional: seconds of search by the peer's own clock
@@ -63,10 +63,11 @@ def tiny():
 
 
 def read(problem):
-    """Return the columns and the classes of a problem, with the occurring classes numbered from zero."""
+    """Return the columns and the target of a problem: values, or the occurring classes numbered from zero."""
     with np.load(problem) as file:
-        codes, y = file["codes"], np.unique(file["y"], return_inverse=True)[1]
-        return codes if codes.dtype == np.float64 else codes.astype(np.int32), y.astype(np.int32)
+        codes, y = file["codes"], file["y"]
+    y = y if y.dtype == np.float64 else np.unique(y, return_inverse=True)[1].astype(np.int32)
+    return codes if codes.dtype == np.float64 else codes.astype(np.int32), y
 
 
 def main(folder, request, answers, problem=None):
@@ -79,11 +80,12 @@ def main(folder, request, answers, problem=None):
             file.write(json.dumps(event) + "\n")
             file.flush()
 
+        X, y = tiny() if problem is None else read(problem)
+        some, labels = tiny()
         start = time.perf_counter()
-        peer.answer(peer.search(*tiny(), request), request)
+        peer.answer(peer.search(some, labels.astype(y.dtype), request), request)
         versions = {name: version(name) for name in peer.PACKAGES}
         report(event="ready", warm_up=time.perf_counter() - start, python=platform.python_version(), versions=versions)
-        X, y = (None, None) if problem is None else read(problem)
         spent, searches_left, status = 0.0, request["repeats"] if problem else 0, "optimal"
         while searches_left and spent < request["repeat_seconds"] and status != "time_limit":
             report(event="search")

@@ -1,14 +1,18 @@
-"""STreeD of pystreed, which maximises accuracy - lambda * splits up to a depth; two peers share this module."""
+"""STreeD of pystreed, which maximises accuracy - lambda * splits up to a depth; two peers share this module.
 
-from pystreed import STreeDClassifier
+For values it minimises the mean squared error, with lambda = 0.
+"""
+
+from pystreed import STreeDClassifier, STreeDRegressor
 
 PACKAGES = ("pystreed", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
     """Search with a new object; an old one reuses the results of earlier searches."""
-    model = STreeDClassifier(
-        optimization_task="cost-complex-accuracy",
+    values = y.dtype.kind == "f"
+    model = (STreeDRegressor if values else STreeDClassifier)(
+        optimization_task=f"cost-complex-{'regression' if values else 'accuracy'}",
         cost_complexity=float(request["regularization"]),
         max_depth=request["max_depth"],
         max_num_nodes=request["max_splits"],
@@ -16,6 +20,7 @@ def search(X, y, request):
         time_limit=request["seconds"] or 1e9,
         **request["parameters"],
     )
+    model.variance = float(y.var()) if values else None
     return model.fit(X, y)
 
 
@@ -24,8 +29,9 @@ def answer(model, request, tree, status):
     if not model.is_fitted():
         return {"status": "time_limit", "tree": None}
     result = model.fit_result
+    score = 1 - result.score() / model.variance if model.variance else result.score()
     return {
         "status": status if result.is_optimal() else "time_limit",
         "tree": tree(model),
-        "objective": result.score() - float(request["regularization"]) * result.tree_nodes(),
+        "objective": score - float(request["regularization"]) * result.tree_nodes(),
     }

@@ -1,7 +1,7 @@
 """A peer as an estimator, for peers that split numeric columns at any threshold.
 
 The peer searches in its own environment and under limits, as in :mod:`optree.bench.peers.run_peer`. Its tree is rebuilt
-on the rows, and its claims about the tree are checked.
+on the rows, and its claims about the tree are checked. The score of classes is the accuracy, that of floats R2.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 from optree.bench.peers.child_process import make_request, run_child
 from optree.bench.peers.declaration import Peer, read_peer
@@ -20,10 +21,10 @@ from optree.bench.runs.score import median_index
 from optree.bench.system.process_limits import ProcessEnd
 from optree.encoding import EncodingSpec
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.target import Classes
+from optree.target import Classes, Target, Values
 
 _TOLERANCE = 1e-6
 
@@ -64,15 +65,26 @@ class PeerModel:
         if "numeric" not in peer.features:
             raise OptreeError(f"model: peer {self.peer!r} splits no columns of numbers; give one that declares numeric")
         marker = json.loads((self.markers / f"{self.peer}.json").read_text())
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        names = tuple(map(str, self.classes_))
-        columns = TableColumns.of(np.asarray(X, np.float64), EncodingSpec(numeric="numbers"), classes=names)
-        problem = Problem(columns, Classes(labels, names))
+        target = self._target(y)
+        if target.kind not in peer.targets:
+            raise choice(f"model: peer {self.peer!r}: target", target.kind, peer.targets)
+        columns = TableColumns.of(
+            np.asarray(X, np.float64), EncodingSpec(numeric="numbers"), classes=getattr(target, "classes", ())
+        )
+        problem = Problem(columns, target)
         if marker["reason"]:
             self.status_, self.reason_ = "skipped", marker["reason"]
         else:
             self._judge(*self._search(peer, marker["python"], problem), problem)
         return self
+
+    def _target(self, y: np.ndarray) -> Target:
+        """Return floats as values, and everything else as classes."""
+        self._has_values = y.dtype.kind == "f"
+        if self._has_values:
+            return Values(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        return Classes(labels, tuple(map(str, self.classes_)))
 
     def _search(self, peer: Peer, python: str, problem: Problem) -> tuple[ProcessEnd, Progress]:
         asked = {"parameters": self.parameters, "limits": self.limits, "repeats": self.repeats}
@@ -96,14 +108,20 @@ class PeerModel:
             self.status_, self.reason_ = "error", str(error)
             return
         self.status_, self._encoder = answer["status"], columns.encoder
-        accuracy = 1 - self.tree_.errors(problem.over(columns)) / len(problem.y)
-        if abs(accuracy - answer["objective"]) > _TOLERANCE:
-            self.reason_ = f"claims the accuracy {answer['objective']:.6f}, its tree has {accuracy:.6f}"
+        predicted = self.tree_.predict(problem.over(columns).codes)
+        name, found = self._measure(predicted, problem.y)
+        if abs(found - answer["objective"]) > _TOLERANCE:
+            self.reason_ = f"claims the {name} {answer['objective']:.6f}, its tree has {found:.6f}"
             self.status_ = "wrong_certificate" if self.status_ == "optimal" else self.status_
 
+    def _measure(self, predicted: np.ndarray, y: np.ndarray) -> tuple[str, float]:
+        """Return the name and the value of the measure: R2 of values, accuracy of classes."""
+        return ("R2", r2_score(y, predicted)) if self._has_values else ("accuracy", float((predicted == y).mean()))
+
     def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.classes_[self.tree_.predict(self._encoder.read(X))]
+        found = self.tree_.predict(self._encoder.read(X))
+        return found if self._has_values else self.classes_[found]
 
     def score(self, X: np.ndarray, y: np.ndarray) -> float | None:
-        """Return the accuracy on the rows; None without a tree."""
-        return None if self.tree_ is None else float((self.predict(X) == y).mean())
+        """Return the accuracy on the rows, R2 for values; None without a tree."""
+        return None if self.tree_ is None else self._measure(self.predict(X), y)[1]

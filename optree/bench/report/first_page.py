@@ -53,7 +53,7 @@ def first_page(
     cells = pd.concat([runs["cell"], models["cell"]]).dropna()
     sections = [
         *([_section("The answer", _answer(claims, required))] if claims is not None else []),
-        _section("What was found", found),
+        *([_section("What was found", found)] if found else []),
         _section("What was asked", asked),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
         _section("Where, and with what", list(map(_escape, machine))),

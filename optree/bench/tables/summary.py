@@ -110,9 +110,14 @@ def size_text(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return seconds with two or three significant digits: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for NaN."""
+    """Return seconds with two or three significant digits: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for NaN.
+
+    Fewer than ten microseconds are ``< 0.00001``.
+    """
     if pd.isna(value):
         return ""
+    if 0 < value < 1e-5:
+        return "< 0.00001"
     digits = ((0.001, 5), (0.1, 4), (1, 3), (10, 2), (100, 1))
     decimals = next((decimals for limit, decimals in digits if value < limit), 0)
     return f"{value:.{decimals}f}"
