@@ -441,7 +441,7 @@ def test_the_workflow_runs_what_it_can_next_to_each_other_and_skips_the_rest(che
     assert re.findall(r"^\w+ on monks-1/onehot lambda (\S+) ", lines, re.MULTILINE) == ["0.1"] * 3 + ["0.01"] * 3
     tables = checkout.path / "results" / "peers" / "tables"
     assert (tables / "algorithms.csv").read_text().splitlines()[1].startswith("cart,")
-    assert "ghost, skipped 2 times" in (tables / "algorithms.md").read_text()
+    assert "ghost, skipped, 2 runs" in (tables / "algorithms.md").read_text()
     assert (checkout.path / "results" / "peers" / "plots" / "figures" / "scatter.png").is_file()
     planned = checkout.snakemake("-n", config="peers.json")
     assert "Nothing to be done" in planned.stdout + planned.stderr
