@@ -525,8 +525,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print(check(*read_proof(arguments[1]), read_table(arguments[0])))
     except (Refused, OSError, UnicodeDecodeError, csv.Error) as error:
-        print(f"refused: {error}")
-        return 1
+        print(f"{'not read' if isinstance(error, OSError) else 'refused'}: {error}")
+        return 2 if isinstance(error, OSError) else 1
     except MemoryError:
         print("undecided: not enough memory")
         return 3

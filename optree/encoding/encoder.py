@@ -212,7 +212,9 @@ class Encoder:
         self.names_ = list(table)
         mask = which_categorical(categorical, table)
         for name in self.spec.onehot:
-            if not mask.get(name):
+            if name in mask and not mask[name]:
+                raise OptreeError(f"encoding: one-hot column: {name!r} has numbers; give columns of categories")
+            if name not in mask:
                 raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
         if y is None and self.spec.cuts == "mdlp":
             raise OptreeError("encoding: cuts = 'mdlp' needs the classes; give y")

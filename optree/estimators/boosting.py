@@ -21,6 +21,7 @@ from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.search import Path, solve
 from optree.solvers.kernels.presort import presort
 from optree.solvers.kernels.presorted_columns import Sample
+from optree.words import count
 
 _MIN_CURVATURE = 1e-16  # rows that are predicted with certainty keep a positive weight
 
@@ -136,7 +137,7 @@ class _Boosting(NumericEstimator):
                 path = solve(targets, seeded, effective_n_jobs(self.n_jobs), clock)
                 if path.status != "heuristic":
                     require_iterations(path.status, {"iterations": len(self.stages_)})
-                    rest = f" after {len(self.stages_)} stages; these stages are kept"
+                    rest = f" after {count(len(self.stages_), 'stage')}; give more time, or fewer rows or columns"
                     return self._ended(path.status, rest, "boosting")
                 weight = float((weights * (curvature if self.order == 2 else 1.0)).sum())
                 whole = float(path.loss[0]) / weight or 1.0  # of a leaf

@@ -10,8 +10,8 @@ _TEXTS = {
         class_weight : dict, "balanced" or None, default=None
             Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
         smoothing : float, default=0.0
-            The weight that ``predict_proba`` adds to each class of a leaf; 1 is the rule of Laplace, after which no
-            class has probability 0. It changes no tree and no prediction.
+            The weight that ``predict_proba`` of a tree adds to each class of a leaf; 1 is the rule of Laplace, after
+            which no class has probability 0. It changes no tree and no prediction. A set of trees counts votes.
     """,
     "min_samples_leaf": """
         min_samples_leaf : int or float, default=1

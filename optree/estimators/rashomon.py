@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from optree.drawing.rashomon.sets import check_filled
 from optree.encoding import EncodingSpec
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError, choice, warn
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
@@ -27,6 +27,7 @@ from optree.result import Result
 from optree.solvers.rashomon.search import Bound, Search
 from optree.solvers.rashomon.trees import Split, Trees
 from optree.tree import LEAF, Tree
+from optree.words import count
 
 
 @documented
@@ -156,6 +157,9 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         self.certified_depth_ = None if found is None else found.depth
         self._set_views()
         super()._keep_result(result, problem, unit)
+        if not self.count_ and self.status_ == "optimal":
+            least = 1 - self.objective_
+            warn(f"bound: {self.bound} is less than the least cost of a tree, {least:g}; the set is empty", UserWarning)
 
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
@@ -216,7 +220,8 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
         if not is_whole(rank):
             raise TypeError(f"rank: {rank!r} is not accepted; give a whole number")
         if not -self.count_ <= rank < self.count_:
-            raise IndexError(f"rank: {rank} is not accepted; the set has {self.count_} trees")
+            why = "" if self.count_ or self.bound is None else ", for no tree costs as little as the bound"
+            raise IndexError(f"rank: {rank} is not accepted; the set has {count(self.count_, 'tree')}{why}")
         rank = int(rank) % self.count_
         return self._member(self.trees_.tree(rank), self.trees_.cost_of(rank)[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -154,6 +155,8 @@ def read_numbers(values, name: str) -> np.ndarray:
     OptreeError
         If a value is no number, or not finite; the error says which, or how many.
     """
+    if np.asarray(values).dtype.kind in "mM":
+        raise OptreeError(f"{name}: dates or durations are no numbers; give numbers, such as the days since a date")
     try:
         found = check_array(values, ensure_2d=False, dtype=np.float64, ensure_min_samples=0, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
@@ -278,6 +281,11 @@ def _doubt_of_categories(values: np.ndarray | Categories, spec: EncodingSpec | N
             if identifies
             else "they are split as categories; give numbers, and they are split at thresholds"
         ), identifies
+    if different and all(map(_is_date_text, different)):
+        return (
+            "its texts are dates; they are split as categories; give numbers, such as the year, the month and the days "
+            "since a date"
+        ), False
     if identifies:
         return (
             "almost each row has a category of its own, as in an identifier, and the column is left out; to keep it, "
@@ -317,6 +325,14 @@ def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None) -> str:
 def _has_many(values: np.ndarray) -> bool:
     """Return whether more than FEW_NUMBERS values are different; the first thousand mostly tell."""
     return any(len(np.unique(some)) > FEW_NUMBERS for some in (values[:1000], values))
+
+
+def _is_date_text(value) -> bool:
+    """Return whether a text begins with a date, the year first or last."""
+    return (
+        isinstance(value, str)
+        and re.match(r"\d{4}[-/.]\d\d?[-/.]\d\d?(\D|$)|\d\d?[-/.]\d\d?[-/.]\d{4}(\D|$)", value) is not None
+    )
 
 
 def _is_number_text(value) -> bool:

@@ -15,7 +15,7 @@ _ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\char34{}",
     **{character: "\\" + character for character in "&%$#_{}"},
     **dict.fromkeys("\n\r\t\0", " "),
 }

@@ -197,6 +197,10 @@ def test_model_reliance_is_that_of_all_pairs(fitted):
         found.append((wrong / len(y) - right) / len(y) / len(some))
     assert np.abs(found).max() > 0.05
     assert np.allclose(r.model_reliance(table, y), found)
+    with pytest.warns(UserWarning, match="bound: 0.001 is less than the least cost of a tree, 0.*; the set is empty"):
+        empty = RashomonSet(bound=0.001, max_depth=1).fit(table, y)
+    with pytest.raises(IndexError, match="the set has 0 trees, for no tree costs as little as the bound"):
+        empty[0]
     with refused("y: shape (3,) for 5 rows"):
         r.model_reliance(table, y[:3])
 

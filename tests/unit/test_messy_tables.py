@@ -24,6 +24,7 @@ from optree import (
     OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
+    OptimalTreeRegressor,
     SPLITClassifier,
 )
 from optree.budget import rss_mib
@@ -419,6 +420,22 @@ def test_texts_of_numbers_with_missing_values_warn():
     texts["b"] = [f"{number % 30}.5" for number in range(107)] + [np.nan] * 3
     with pytest.warns(UserWarning, match="column 'b': its texts are numbers; they are split as categories"):
         OptimalTreeClassifier().fit(texts, [0, 1] * 55)
+
+
+def test_texts_of_dates_warn_and_targets_of_dates_are_refused():
+    days = pd.date_range("2020", periods=40)[np.arange(400) % 40]
+    frame, y = pd.DataFrame({"day": days.astype(str), "a": np.arange(400) % 9}), np.arange(400) % 9 > 4
+    for form in ("%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%dT%H:%M:%S"):
+        with pytest.warns(UserWarning, match="column 'day': its texts are dates; .* days since a date"):
+            OptimalTreeClassifier(max_depth=1).fit(frame.assign(day=days.strftime(form)), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        OptimalTreeClassifier(max_depth=1).fit(frame.assign(day=[f"2020-{n % 8}" for n in range(400)]), y)
+    for target in (days, days - days[0]):
+        with refused("y: dates or durations are no numbers", "days since a date"):
+            OptimalTreeRegressor(max_depth=1).fit(frame[["a"]], target)
+    with refused("one_vs_rest", "'a' has numbers"):
+        OptimalTreeClassifier(one_vs_rest=["a"]).fit(frame[["a"]].assign(kind=y.astype(str)), y)
 
 
 def test_a_split_into_many_children_warns():

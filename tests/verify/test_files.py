@@ -207,4 +207,5 @@ def test_the_command_prints_one_line_and_uses_the_standard_library_and_numpy_onl
     done = subprocess.run([sys.executable, PROGRAM, "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "usage: optree-verify data.csv tree.proof\n")
     done = subprocess.run([sys.executable, PROGRAM, "x", "y"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.count("\n"), done.stdout[:8], done.stderr) == (1, 1, "refused:", "")
+    # A mistyped name refutes nothing.
+    assert (done.returncode, done.stdout.count("\n"), done.stdout[:9], done.stderr) == (2, 1, "not read:", "")
