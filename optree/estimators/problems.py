@@ -153,11 +153,16 @@ class TableEstimator(BaseEstimator):
             given = getattr(self, "max_thresholds", 0) if numeric else 0
             fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
             remedy = f"{fewer}fewer rows or fewer columns"
-            if isinstance(encoder, SparseEncoder):
-                found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+            is_sparse = isinstance(encoder, SparseEncoder)
+            count = encoder.n_numeric_columns if is_sparse else encoder.n_features_
+            texts = [(len(column.parts), column.name) for column in encoder.columns_ if not column.is_numeric]
+            if texts and 2 * max(texts)[0] > count:  # one column of texts is most of the table
+                remedy = "fewer rows, or leave out or merge the {} categories of column {!r}".format(*max(texts))
+            if is_sparse:
+                found, needed = f"{count} columns", count * _BYTES_PER_NUMBER
                 check_fits(len(X), found, needed, self.memory_limit, remedy)
             else:
-                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder, len(X))
+                found, needed = f"{count} candidate splits", self._bytes_per_row(encoder, len(X))
                 check_fits(len(X), found, needed, self.memory_limit, remedy, MODERATE_MIB)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):

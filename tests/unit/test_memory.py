@@ -88,7 +88,8 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
         MurTreeClassifier(1, max_thresholds=None).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
-        "3000 rows with 1 candidate splits need 43 MiB", "MiB are available; give fewer rows or fewer columns"
+        "3000 rows with 1 candidate splits need 43 MiB",
+        "MiB are available; give fewer rows, or leave out or merge the 3000 categories of column 'a'",
     ):
         BranchesClassifier(memory_limit=rss_mib() + 10, categorical_features=["a"]).fit(texts, Y)
 
