@@ -50,7 +50,7 @@ def details(tree: Tree, encoder: Encoder, X, y: np.ndarray | None) -> dict[int, 
             chart = _histogram(y[rows], labels[rows], shades, (value,), _range(y, (value,)))
         elif is_costs and len(rows):
             saved = y[rows, y.sum(axis=0).argmin()].sum() - y[rows, tree.prediction[node]].sum()
-            note = f"saves {saved:.4g}" if saved > 0 else f"loses {-saved:.4g}" if saved < 0 else ""
+            note = f"{'saves' if saved > 0 else 'loses'} {abs(saved):.4g} in all" if saved else ""
         found[node] = Detail(chart, note)
     return found
 
