@@ -62,6 +62,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "fewest_splits": _FLAG,
     "guess_lower_bound": _FLAG,
     "guess_thresholds": _FLAG,
+    "max_ways": (lambda value: is_whole(value) and value >= 2, "a whole number >= 2"),
     "missing": (lambda value: value in ("best", "error"), "'best' or 'error'"),
     "n_jobs": (lambda value: value is None or (is_whole(value) and value != 0), "None or a whole number other than 0"),
     "on_interrupt": (lambda value: value in ("raise", "return"), "'raise' or 'return'"),

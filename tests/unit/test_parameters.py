@@ -13,7 +13,7 @@ from support import ROOT
 from support.refusal import refused
 
 import optree
-from optree import estimators
+from optree import SPLITClassifier, estimators
 from optree.encoding import Encoder
 
 X = np.random.RandomState(0).random_sample((40, 2))
@@ -52,6 +52,12 @@ def test_values_of_numpy_and_scikit_learns_conventions_are_accepted(name, parame
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         assert getattr(optree, name)(**parameters).fit(X, Y).score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("ways", ["2", 1, None, 2.5])
+def test_ways_are_whole_numbers_from_two(ways):
+    with refused(f"max_ways: {ways!r} is not accepted; give a whole number >= 2"):
+        SPLITClassifier(max_ways=ways).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if hasattr(getattr(optree, name)(), "max_depth")])
