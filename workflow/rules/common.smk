@@ -23,7 +23,6 @@ import yaml
 
 from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
-from optree.bench.report import first_page
 from optree.bench.runs import store
 from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources
 from optree.bench.runs.levels import at_level
@@ -234,6 +233,8 @@ def tell_findings():
     """Print the findings of the first page, if this run has made or kept it."""
     page = Path(RESULTS, "tables", "findings.rst")
     if page.exists() and not config.get("partial"):
+        from optree.bench.report import first_page  # with its statistics, which no job on a cluster needs
+
         print(first_page.closing(page.read_text(), RESULTS), file=sys.stderr)
 
 

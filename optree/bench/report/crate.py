@@ -46,8 +46,9 @@ def _add_entity(crate: ROCrate, identifier: str, kind: str, **properties) -> Ent
 def _add_data(crate: ROCrate, row: dict, sha256: str) -> Entity:
     """Add the raw data of a dataset: their origin, and the checksum of the rows that the runs have read."""
     about = {"name": row["name"], "sha256": sha256, "description": f"{row['source']}: {row['identifier']}"}
-    address = {"openml": f"https://www.openml.org/d/{row['identifier']}"}.get(row["source"])
-    return _add_entity(crate, f"#data-{row['name']}", "Dataset", **about, **({"url": address} if address else {}))
+    if row["source"] == "openml":
+        about["url"] = f"https://www.openml.org/d/{row['identifier']}"
+    return _add_entity(crate, f"#data-{row['name']}", "Dataset", **about)
 
 
 def metadata(files: dict[str, Path], results: str, folder: Path) -> str:
