@@ -25,12 +25,20 @@ class TableColumns(Columns):
         Returns the fitted encoder of the coded features; it is called when codes or features are asked for.
     numbers : callable, optional
         Returns the fitted encoder of the columns as numbers. Without it a search reads coded features only.
+    check : callable, optional
+        Called with the encoder and the number of rows, before the rows are coded or read as numbers.
     """
 
     has_unknown = False
 
-    def __init__(self, X, encoder: Callable[[], Encoder], numbers: Callable[[], SparseEncoder] | None = None):
-        self.X, self._make_encoder, self._make_numbers = X, cache(encoder), numbers
+    def __init__(
+        self,
+        X,
+        encoder: Callable[[], Encoder],
+        numbers: Callable[[], SparseEncoder] | None = None,
+        check: Callable[[Encoder, int], None] = lambda encoder, rows: None,
+    ):
+        self.X, self._make_encoder, self._make_numbers, self._check = X, cache(encoder), numbers, check
 
     @classmethod
     def of(
@@ -39,7 +47,7 @@ class TableColumns(Columns):
         spec: EncodingSpec,
         categorical="from_dtype",
         classes: tuple[str, ...] = (),
-        check: Callable[[Encoder], None] = lambda encoder: None,
+        check: Callable[[Encoder, int], None] = lambda encoder, rows: None,
         without: Sequence[str] = (),
         parameters: Mapping[str, str] | None = None,
         needs_features: bool = True,
@@ -47,21 +55,21 @@ class TableColumns(Columns):
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
-        check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
-        without : columns without features; parameters : see :func:`optree.errors.renamed`;
+        check : called with the encoder and the number of rows, before the rows are coded or read as numbers, and
+        whenever many coded features are found; without : columns without features; parameters : see :func:`optree.errors.renamed`;
         needs_features : see :meth:`Encoder.fit`; has_numbers : whether searches may read columns that are split at
         thresholds as numbers.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without, "needs_features": needs_features}
 
-        def checked(encoder: Encoder) -> Encoder:
+        def fitted(encoder: Encoder, **how) -> Encoder:
             with renamed(parameters or {}):
-                check(encoder.fit(X, **columns, check=check))
-            return encoder
+                return encoder.fit(X, **columns, **how)
 
         is_split = has_numbers and spec.numeric in ("numbers", "thresholds")
-        return cls(X, lambda: checked(Encoder(spec)), (lambda: checked(SparseEncoder(spec))) if is_split else None)
+        numbers = (lambda: fitted(SparseEncoder(spec))) if is_split else None
+        return cls(X, lambda: fitted(Encoder(spec), check=lambda encoder: check(encoder, len(X))), numbers, check)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -84,6 +92,7 @@ class TableColumns(Columns):
     @cached_property
     def codes(self) -> np.ndarray:
         """Return the codes of the rows; see :class:`Columns`."""
+        self._check(self.encoder, len(self))
         return self.encoder.transform(self.X)
 
     @cached_property
@@ -94,6 +103,7 @@ class TableColumns(Columns):
     def encode(self, check: Callable[[], None]) -> None:
         """Compute the codes, if they are not known yet; ``check`` is called between blocks of rows."""
         if not self.has_codes:
+            self._check(self.encoder, len(self))
             self.__dict__["codes"] = self.encoder.transform(self.X, check)
 
     @cached_property
@@ -111,7 +121,7 @@ class TableColumns(Columns):
         if self.has_codes and not self.has_numbers:
             return CodedColumns(self.codes[rows], self.features)
         X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-        return TableColumns(X, lambda: self.encoder, (lambda: self.numbers) if self.has_numbers else None)
+        return TableColumns(X, lambda: self.encoder, (lambda: self.numbers) if self.has_numbers else None, self._check)
 
     def keep(self, features: Sequence[int]) -> TableColumns:
         """Return some of the coded features, in rising order."""
@@ -120,7 +130,7 @@ class TableColumns(Columns):
     def without(self, names: Collection[str]) -> TableColumns:
         """Return the rows without some columns of the table, which keep no feature."""
         numbers = (lambda: self.numbers.without(names)) if self.has_numbers else None
-        return TableColumns(self.X, lambda: self.encoder.without(names), numbers)
+        return TableColumns(self.X, lambda: self.encoder.without(names), numbers, self._check)
 
     def over_categories(self, needed: Callable[[np.ndarray, int], np.ndarray]) -> TableColumns:
         """Return the rows without the tests of some categories of the columns that are split one against the rest.
@@ -140,7 +150,7 @@ class TableColumns(Columns):
                     tests[column.name] = [test for test in own if kept[int(test[1])]]
         if not tests:
             return self
-        return TableColumns(self.X, lambda: self.encoder.over(tests), lambda: self.numbers.over(tests))
+        return TableColumns(self.X, lambda: self.encoder.over(tests), lambda: self.numbers.over(tests), self._check)
 
     @cached_property
     def numbers(self) -> SparseEncoder:
@@ -155,7 +165,7 @@ class TableColumns(Columns):
     @cached_property
     def _without_numbers(self) -> TableColumns:
         """Return the columns without their numbers."""
-        return TableColumns(self.X, self._make_encoder)  # without a reference to itself
+        return TableColumns(self.X, self._make_encoder, check=self._check)  # without a reference to itself
 
     @property
     def coded(self) -> TableColumns:
@@ -191,6 +201,7 @@ class TableColumns(Columns):
         """Return a column for each numeric column, multiway split and test of one category; or for nested features."""
         if not self.has_numbers:
             return self._given_codes.as_numbers(check)
+        self._check(self.numbers, len(self))
         X = self.numbers.numeric_columns(self.X, check)
         return Numbers(X, self.numbers.is_multiway)
 

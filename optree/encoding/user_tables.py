@@ -181,6 +181,13 @@ def column_order(table, number: int) -> tuple[str, ...] | None:
     return _category_order(table.iloc[:, number].dtype) if hasattr(table, "iloc") else None
 
 
+def has_whole_type(table, number: int) -> bool:
+    """Return whether the type of a column is one of whole numbers."""
+    if not isinstance(table, np.ndarray) and not is_sparse(table):
+        table = table.series[number] if isinstance(table, Frame) else table.iloc[:, number]
+    return str(getattr(table, "dtype", getattr(table, "type", ""))).lower().startswith(("int", "uint"))
+
+
 def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:
     """Return the positions of categories in an order, float64; NaN for missing and -1 for unknown values."""
     rank = {text: position for position, text in enumerate(order)} | {None: math.nan}

@@ -148,7 +148,7 @@ class TableEstimator(BaseEstimator):
     def _columns(self, X, classes: tuple[str, ...] = (), clock: Clock | None = None) -> TableColumns:
         """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
 
-        def check(encoder: Encoder) -> None:
+        def check(encoder: Encoder, rows: int) -> None:
             numeric = any(column.is_numeric for column in encoder.columns_)
             given = getattr(self, "max_thresholds", 0) if numeric else 0
             fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
@@ -160,10 +160,10 @@ class TableEstimator(BaseEstimator):
                 remedy = "fewer rows, or leave out or merge the {} categories of column {!r}".format(*max(texts))
             if is_sparse:
                 found, needed = f"{count} columns", count * _BYTES_PER_NUMBER
-                check_fits(len(X), found, needed, self.memory_limit, remedy)
+                check_fits(rows, found, needed, self.memory_limit, remedy)
             else:
-                found, needed = f"{count} candidate splits", self._bytes_per_row(encoder, len(X))
-                check_fits(len(X), found, needed, self.memory_limit, remedy, MODERATE_MIB)
+                found, needed = f"{count} candidate splits", self._bytes_per_row(encoder, rows)
+                check_fits(rows, found, needed, self.memory_limit, remedy, MODERATE_MIB)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features

@@ -22,6 +22,7 @@ from optree.encoding.user_tables import (
     as_table,
     column_names,
     column_order,
+    has_whole_type,
     read_column,
 )
 from optree.errors import OptreeError, warn
@@ -30,6 +31,7 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+_MOST_WHOLE = 2**53  # below which a float64 holds each whole number
 _COMPLEX = "Complex data not supported"  # scikit-learn's words
 _SHOWN = 5  # names in a warning of several columns
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
@@ -238,7 +240,7 @@ def find_left_out(
             text, identifies = _doubt_of_categories(values, None if spec and name in spec.onehot else spec)
             left_out += [name] if identifies else []
         else:
-            text = _doubt_of_numbers(values, spec) if is_number else ""
+            text = _doubt_of_numbers(values, spec, has_whole_type(table, number)) if is_number else ""
         if text:
             doubts.setdefault(text, []).append(name)
     for text, doubted in doubts.items():  # many columns of one kind have one warning
@@ -252,12 +254,13 @@ def find_left_out(
 
 
 def _may_count(table) -> np.ndarray:
-    """Return the columns that may count the rows by their least and greatest numbers, bool[p]."""
+    """Return the columns whose least and greatest numbers are those of a column with doubts, bool[p]."""
     if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf":
         return np.ones(table.shape[1], bool)
     with np.errstate(invalid="ignore"):  # of infinite numbers
-        steps = np.fmax.reduce(table).astype(float) - np.fmin.reduce(table).astype(float)
-    return steps == len(table) - np.isnan(table).sum(axis=0) - 1
+        high, low = np.fmax.reduce(table).astype(float), np.fmin.reduce(table).astype(float)
+        counts = high - low == len(table) - np.isnan(table).sum(axis=0) - 1
+    return counts | ((np.maximum(high, -low) >= _MOST_WHOLE) & (table.dtype.kind != "f"))
 
 
 def _identifies(different: int, known: int) -> bool:
@@ -301,12 +304,17 @@ def _doubt_of_categories(values: np.ndarray | Categories, spec: EncodingSpec | N
     return "", False
 
 
-def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None) -> str:
-    """Return the text of a warning of a column of numbers, or ""."""
+def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None, is_whole: bool) -> str:
+    """Return the text of a warning of a column of numbers, or ""; ``is_whole``: the frame holds whole numbers."""
     values = values[~np.isnan(values)]
     if not np.isfinite(values).all() or not len(values):
         return ""  # an infinite number is refused where its column is read
     low, high = values.min(), values.max()
+    if is_whole and max(high, -low) >= _MOST_WHOLE:
+        return (
+            "its whole numbers of 2^53 or more are rounded to 53 bits, and some become equal; if it is an identifier, "
+            "leave it out; otherwise give its parts columns of their own, or texts"
+        )
     if spec and spec.numeric == "values":
         if spec.max_cuts is None and _identifies(len(np.unique(values)), len(values)):
             return "almost each row has a number of its own, and a split has a child for each; give max_thresholds"

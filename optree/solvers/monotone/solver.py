@@ -20,7 +20,9 @@ Limits.
 **Statement**: a lower bound on the costs of all trees holds for monotone trees, so that step 1 bounds them at a limit.
 **Used in** `run`. The engine has an eighth of the limits at first, since few problems need more. If it has no proof by
 then, it starts again: within all limits if its tree is monotone, as then more time alone can help, or within half of
-the rest. The other half is for step 2, or for the engine again if its tree is monotone by then.
+the rest. The other half is for step 2, or for the engine again if its tree is monotone by then. Before the engine
+starts again without a monotone tree, all three steps search trees of one to three levels, within a quarter of the rest
+each: the tree of a long search is large, and its monotone part may be worse than an optimal monotone tree of two levels.
 
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
@@ -36,7 +38,7 @@ from optree.budget import Clock, Stopped
 from optree.columns import Columns
 from optree.errors import NoRoomError
 from optree.problem import Problem
-from optree.result import Outcome, Result
+from optree.result import Outcome, Result, Trace
 from optree.solvers import get
 from optree.solvers.base import Solver, Task
 from optree.solvers.monotone.labels import LabelledTrees, RashomonSet
@@ -49,6 +51,7 @@ from optree.solvers.monotone.values import ValueTrees
 # incumbent; each later bound is ``step`` times as far above. Each bound of classes has a Rashomon set of its own.
 _SHARE, _STEP, _SHARE_OF_GAP, _STEP_OF_VALUES = 20, 4, 16, 2
 _MOST, _LEVELS = 1024, (2, 3)  # iterations of a search without a proof, and limits on levels of such searches
+_SHALLOW = (1, 2, 3)  # levels of the monotone trees from which a search without a proof starts
 _LIMITS = ("time_limit", "iteration_limit", "memory_limit")
 
 
@@ -72,6 +75,8 @@ class _Search:
                 is_left = free.status in _LIMITS and not clock.limit(self.iterations)
                 if not is_left or (is_second and not is_monotone):
                     break
+                if not is_monotone and not is_second:
+                    self._offer_shallow()
                 free = self._engine(self.task.problem, clock if is_monotone else clock.halfway(self.iterations))
                 self._offer(free)
             is_proven = free.status == "optimal"
@@ -101,13 +106,26 @@ class _Search:
         task, order = replace(self.task, problem=self.task.problem.over(columns)), Order.of(columns, self.directions)
         self.trees = self.kind(task, order, self.trees)
 
-    def _offer(self, found: Result) -> None:
-        """Search the splits of the engine's tree."""
+    def _offer(self, found: Result | Outcome) -> None:
+        """Search the splits of a tree."""
         self._read(found.columns)
         self.trees.offer(found.tree)
         if found.tree.n_leaves <= MOST_LEAVES:
             self.trees.run(Splits(found.tree, self.trees), most=_MOST)
         self.task.trace.add(self.trees.best, self.lower)
+
+    def _offer_shallow(self) -> None:
+        """Search the monotone trees of few levels, within a part of the limits."""
+        depth, clock = self.task.objective.max_depth, self.task.clock
+        for levels in _SHALLOW if depth is None or depth > _SHALLOW[-1] else ():
+            part = clock.halfway(self.iterations).halfway(self.iterations).start(self.iterations)
+            limited = replace(self.task.objective, max_depth=levels)
+            search = _Search(replace(self.task, objective=limited, clock=part, trace=Trace(part)), self.directions)
+            found = search.run()
+            self.iterations += search.iterations
+            if found.status == "interrupted":
+                raise Stopped(found.status)
+            self._offer(found)
 
     def _search_without_broken(self, found: Result, clock: Clock) -> None:
         """Search without the columns whose order the last tree breaks, until a tree is monotone."""
