@@ -26,7 +26,7 @@ class TableColumns(Columns):
     numbers : callable, optional
         Returns the fitted encoder of the columns as numbers. Without it a search reads coded features only.
     check : callable, optional
-        Called with the encoder and the number of rows, before the rows are coded or read as numbers.
+        Called with an encoder and the number of rows, before the rows are coded or read as numbers.
     """
 
     has_unknown = False
@@ -79,10 +79,11 @@ class TableColumns(Columns):
         """Return whether a search may read the columns as numbers."""
         return self._make_numbers is not None
 
-    @property
+    @cached_property
     def encoder(self) -> Encoder:
         """Return the encoder of the coded features."""
-        return self._make_encoder()
+        self._check(encoder := self._make_encoder(), len(self))
+        return encoder
 
     @property
     def has_codes(self) -> bool:
@@ -92,7 +93,6 @@ class TableColumns(Columns):
     @cached_property
     def codes(self) -> np.ndarray:
         """Return the codes of the rows; see :class:`Columns`."""
-        self._check(self.encoder, len(self))
         return self.encoder.transform(self.X)
 
     @cached_property
@@ -103,7 +103,6 @@ class TableColumns(Columns):
     def encode(self, check: Callable[[], None]) -> None:
         """Compute the codes, if they are not known yet; ``check`` is called between blocks of rows."""
         if not self.has_codes:
-            self._check(self.encoder, len(self))
             self.__dict__["codes"] = self.encoder.transform(self.X, check)
 
     @cached_property
@@ -150,12 +149,17 @@ class TableColumns(Columns):
                     tests[column.name] = [test for test in own if kept[int(test[1])]]
         if not tests:
             return self
-        return TableColumns(self.X, lambda: self.encoder.over(tests), lambda: self.numbers.over(tests), self._check)
+        makers = (lambda: self._make_encoder().over(tests)), (lambda: self.numbers.over(tests))
+        return TableColumns(self.X, *makers, self._check)
 
     @cached_property
     def numbers(self) -> SparseEncoder:
         """Return the encoder of the columns as numbers."""
         return self._make_numbers()
+
+    def check_numbers(self) -> None:
+        """Raise NoRoomError if the columns as numbers do not fit into memory."""
+        self._check(self.numbers, len(self))
 
     @property
     def n_categories(self) -> int:
@@ -201,7 +205,7 @@ class TableColumns(Columns):
         """Return a column for each numeric column, multiway split and test of one category; or for nested features."""
         if not self.has_numbers:
             return self._given_codes.as_numbers(check)
-        self._check(self.numbers, len(self))
+        self.check_numbers()
         X = self.numbers.numeric_columns(self.X, check)
         return Numbers(X, self.numbers.is_multiway)
 

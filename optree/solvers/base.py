@@ -365,8 +365,10 @@ class Solver(Declaration):
                 task.trace.start(*task.route)
                 outcome = self.run(task, seed, **parameters)
         except (Stopped, NoRoomError) as stop:
-            if (is_large := isinstance(stop, NoRoomError)) and not source.columns.has_numbers:
-                raise
+            if is_large := isinstance(stop, NoRoomError):
+                if not source.columns.has_numbers:
+                    raise
+                source.columns.check_numbers()
             task.clock.prepared()
             if task.incumbent:
                 tree, columns = task.incumbent, task.incumbent_columns or columns

@@ -1,4 +1,7 @@
-"""Tests of single categories that are too light to pay for a split: without them the optimum is the same."""
+"""Tests of single categories that are too light to pay for a split: without them the optimum is the same.
+
+Problems of classes, of costs, of actions and of values are compared with the best tree of all trees.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import pandas as pd
 import pytest
 from support.modes import seeds
 
-from optree import OptimalTreeClassifier
-from optree.budget import Budget
+from optree import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
+from optree.budget import Budget, rss_mib
 from optree.objective import Objective
 from optree.solvers import get
 from optree.solvers.light_categories import without_light_categories
@@ -51,6 +54,68 @@ def test_the_optimum_is_that_of_all_categories():
         total = len(y) if weights is None else weights.sum()
         assert float(model.cost_) == pytest.approx(wrong + paid * total * float(model.regularization_))
     assert left_out > 100
+
+
+def lighter(model, X, y, weights):
+    """Return the problem of a model, the problem without light categories, and the number of tests left out."""
+    problem, _ = model._problem(X, y, weights)
+    found = without_light_categories(problem, model._objective(), Budget().start())
+    return problem, found, len(problem.columns.coded.features) - len(found.columns.coded.features)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["costs", "measure", "actions", "absolute", "values"])
+def test_the_optimum_of_other_targets_is_that_of_all_categories(kind):
+    left_out = 0
+    for seed in seeds(120, 8):
+        random, (X, y, weights) = np.random.RandomState(seed), texts(seed)
+        common = {"one_vs_rest": True, "max_depth": random.choice([1, 2])}
+        regularization = f"0.{random.randint(2, 25):02d}"
+        if kind == "costs":
+            costs = random.randint(0, 5, (len(np.unique(y)),) * 2)
+            np.fill_diagonal(costs, 0)
+            model = OptimalTreeClassifier(regularization, costs=costs, **common)
+        elif kind == "measure":
+            y = (y > 0).astype(int)
+            model = OptimalTreeClassifier(regularization, class_weight="balanced", **common)
+        elif kind == "actions":
+            y = random.randint(0, 6, (len(X), 3)) + np.where(X["text 0"] == "a", 3, 0)[:, None] * [1, 0, 0]
+            model = OptimalPolicyTree(regularization, **common)
+        else:
+            y = random.randint(0, 5, len(X)) + 4.0 * (X["text 0"] == "a")
+            model = OptimalTreeRegressor(
+                regularization, criterion=f"{'absolute' if kind == 'absolute' else 'squared'}_error", **common
+            )
+        problem, found, fewer = lighter(model, X, y, weights)
+        left_out += fewer
+        solve = get("sparsethresholds").solve if kind == "values" else get("exhaustive").solve
+        if kind == "values":  # the search with all tests of categories
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("optree.solvers.base.without_light_categories", lambda problem, *_: problem)
+                best = solve(problem, model._objective())
+        else:
+            best = solve(problem, model._objective())
+        result = get("sparsethresholds").solve(found, model._objective())
+        assert (best.status, result.status) == ("optimal", "optimal")
+        assert result.cost_in_rows == best.cost_in_rows
+    assert left_out > 50
+
+
+def test_rare_categories_of_other_targets_take_no_memory():
+    """A column of 1,500 texts among 6,000 rows: a test of each takes 24 bytes for each row, 206 MiB."""
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"text": [f"v{i}" for i in random.randint(0, 1500, 6000)], "number": random.rand(6000)})
+    X.loc[random.rand(6000) < 0.3, "text"] = "often"
+    for model, y in (
+        (OptimalTreeClassifier(), (X["number"] > 0.5).astype(int)),
+        (OptimalTreeRegressor(), random.rand(6000) + (X["text"] == "often")),
+        (OptimalPolicyTree(), random.rand(6000, 2) + np.outer(X["text"] == "often", [1, 0])),
+    ):
+        _, found, fewer = lighter(model, X, y, None)
+        assert fewer > 1400
+        assert found.columns.as_numbers().X.shape[1] < 10
+        model.set_params(memory_limit=rss_mib() + 150)
+        assert model.fit(X, y).status_ == "optimal"
 
 
 def test_many_rare_categories_leave_few_tests():

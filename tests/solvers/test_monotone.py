@@ -147,3 +147,17 @@ def test_refusals():
         model.lambda_path(X, y)
     with refused("prove", "monotonic_cst"):
         model.fit(X, y).prove(X, y, "tree.proof")
+
+
+def test_a_limit_leaves_no_worse_tree_than_the_best_of_few_levels():
+    """The predictions of 600 rows turn in the middle of each column, so that large trees break the order."""
+    for seed in range(3):
+        random = np.random.RandomState(seed)
+        X = random.random_sample((600, 4))
+        y = (np.sin(9 * X).sum(axis=1) + random.normal(0, 0.5, 600) > 0).astype(int)
+        given = {"monotonic_cst": [1, 1, 1, 1], "max_thresholds": 12}
+        best = OptimalTreeClassifier("0.001", max_depth=2, **given).fit(X, y)
+        with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit"):
+            model = OptimalTreeClassifier("0.001", iteration_limit=4000, **given).fit(X, y)
+        assert best.status_ == "optimal"
+        assert best.cost_ >= model.cost_ >= model.lower_bound_

@@ -142,12 +142,12 @@ def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatc
 
 
 def test_numbers_that_do_not_fit_are_refused_before_any_is_sorted(monkeypatch):
-    """A column of 400 categories has 400 columns of numbers."""
+    """A column of 400 categories has 400 columns of numbers; at a greater lambda all are too rare to pay."""
     monkeypatch.setattr(SparseEncoder, "numeric_columns", lambda *_: pytest.fail("numbers were read"))
     random = np.random.RandomState(0)
     category, number = random.permutation(np.arange(4000) % 400), random.random_sample(4000)
     table = pd.DataFrame({"a": np.char.add("k", category.astype(str)), "b": number})
-    model = OptimalTreeClassifier(memory_limit=rss_mib() + 30)
+    model = OptimalTreeClassifier("0.001", memory_limit=rss_mib() + 30)
     needed = math.ceil(4000 * 401 * 24 / 2**20)
     with refused(f"4000 rows with 401 columns need {needed} MiB of memory or more", "fewer rows"):
         model.fit(table, random.randint(0, 2, 4000))

@@ -311,6 +311,20 @@ def test_numbers_that_are_doubtful():
         OptimalTreeClassifier().fit(X.assign(row=2 * random.permutation(N)), Y)
 
 
+def test_whole_numbers_that_floats_cannot_hold_warn():
+    number = 2**53 + np.arange(N)
+    frame = pd.DataFrame({"key": number, "x": Y})
+    arrow = pytest.importorskip("pyarrow").table({"key": number, "x": Y})
+    polars = pytest.importorskip("polars").DataFrame({"key": number, "x": Y})
+    for table in (frame, frame.astype({"key": "Int64"}), frame.to_numpy(), -frame, arrow, polars):
+        with pytest.warns(UserWarning, match="its whole numbers of 2.53 or more are rounded to 53 bits"):
+            OptimalTreeClassifier(max_depth=1).fit(table, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for table in (frame.astype(float) * 2, frame.assign(key=2**53 - 3 * np.arange(1, N + 1))):
+            OptimalTreeClassifier(max_depth=1).fit(table, Y)
+
+
 def test_branches_cuts_columns_of_many_numbers_at_quantiles():
     random = np.random.RandomState(0)
     X = pd.DataFrame({"many": random.random_sample(200), "few": random.randint(0, 20, 200)})
