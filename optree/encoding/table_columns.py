@@ -55,10 +55,10 @@ class TableColumns(Columns):
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
-        check : called with the encoder and the number of rows, before the rows are coded or read as numbers, and
-        whenever many coded features are found; without : columns without features; parameters : see :func:`optree.errors.renamed`;
-        needs_features : see :meth:`Encoder.fit`; has_numbers : whether searches may read columns that are split at
-        thresholds as numbers.
+        check : called with an encoder and the number of rows, before the rows are coded or read as numbers, and
+        whenever many coded features are found; without : columns without features; parameters : see
+        :func:`optree.errors.renamed`; needs_features : see :meth:`Encoder.fit`; has_numbers : whether searches may read
+        columns that are split at thresholds as numbers.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without, "needs_features": needs_features}

@@ -15,10 +15,12 @@ from support.compared_records import RECORDS, record
 from support.model_runs import model_run, rows
 from support.refusal import refused
 
+from optree.bench import papers
 from optree.bench.models import fit
 from optree.bench.site.__main__ import main
 from optree.bench.site.pages import build
-from optree.bench.site.results import find, slug
+from optree.bench.site.published import publish, unpack
+from optree.bench.site.results import find, finished, slug
 
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 HOSTILE = (
@@ -73,7 +75,7 @@ def site(tmp_path_factory) -> Path:
     (folders[1] / "plots" / "figures" / "a <b> #1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     (folders[1] / "tables" / "link.csv").symlink_to("/etc/hostname")
     before = {path for path in home.rglob("*")}
-    build(find([], home / "results"), home / "no-docs", home / "build" / "site")
+    build(find(finished(home / "results")), home / "no-docs", home / "build" / "site")
     made = {path for path in home.rglob("*")} - before - {home / "build"}
     assert all(path.is_relative_to(home / "build" / "site") for path in made)
     assert not [path for path in made if path.is_symlink() or path.name == "link.csv"]
@@ -180,20 +182,43 @@ def test_the_command_replaces_an_older_site_and_no_other_folder(tmp_path, monkey
     assert capsys.readouterr().err.startswith("error: /dev/null/site: cannot be written (")
 
 
+def test_published_results_are_those_of_their_folder(tmp_path):
+    own = folder(tmp_path / "results" / "one", PLAIN_RECORDS)
+    for name in ("plots/figures/a.svg", "data/iris.json", "data/iris.csv", "report.html", "logs/one.log"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(name)
+    path = publish(find([own])[0], tmp_path / "published")
+    first = path.read_bytes()
+    assert publish(find([own])[0], tmp_path / "published").read_bytes() == first
+    assert unpack(tmp_path / "none", ["one"], tmp_path / "published") == []
+    (unpacked,) = unpack(tmp_path / "unpacked", [], tmp_path / "published")
+    names = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    assert names == {"tables/runs.jsonl", "configuration.yaml", "plots/figures/a.svg", "data/iris.json"}
+    assert find([unpacked])[0].searches.equals(find([own])[0].searches)
+
+
+def test_a_level_of_each_paper_is_published(tmp_path):
+    found = find(unpack(tmp_path))
+    assert {one.paper for one in found} >= set(papers.names())
+    for one in found:
+        assert one.text("tables/claims.md").startswith("# Claims of ")
+        assert one.figures("plots/figures") or one.figures("plots/paper_figures")
+
+
 def test_nothing_to_show_is_an_error_of_one_line(tmp_path):
     with refused("results: no folder with tables/runs.jsonl and configuration.yaml"):
-        find([], tmp_path / "results")
+        find(finished(tmp_path / "results"))
     broken = folder(tmp_path / "results" / "one", [])
     with refused("nowhere: tables/runs.jsonl is missing"):
-        find([tmp_path / "nowhere"], tmp_path)
+        find([tmp_path / "nowhere"])
     (broken / "tables" / "runs.jsonl").write_text("{\n")
     with refused("one: the records or the configuration cannot be read"):
-        find([broken], tmp_path)
+        find([broken])
     (broken / "tables" / "runs.jsonl").write_text("")
     with refused("results: no records in one"):
-        find([broken], tmp_path)
+        find([broken])
     with refused("two folders have the name 'one'"):
-        find([broken, broken], tmp_path)
+        find([broken, broken])
 
 
 @in_a_browser

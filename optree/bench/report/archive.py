@@ -58,7 +58,11 @@ def pack(home: Path, results: Path) -> Path:
     contents[crate.METADATA] = crate.metadata(files, f"results/{results.name}", results).encode()
     lines = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items()]
     contents["MANIFEST.sha256"] = "".join(lines).encode()
-    target = results / "archive.zip"
+    return write(results / "archive.zip", contents)
+
+
+def write(target: Path, contents: dict[str, bytes]) -> Path:
+    """Write an archive of files and return its path; the same files give the same archive."""
     with ZipFile(target, "w", ZIP_DEFLATED) as archive:
         for name, content in contents.items():
             entry = ZipInfo(name, _DATE)

@@ -76,16 +76,18 @@ class Folder:
         yield from sorted((self.path / "data").glob("*.json"))
 
 
-def find(paths: Sequence[Path], home: Path) -> list[Folder]:
-    """Return the given results folders, or else all folders in ``home`` with records and a configuration."""
-    wanted = [*paths] or [path.parents[1] for path in sorted(home.glob(f"*/{RECORDS}"))]
+def finished(home: Path) -> list[Path]:
+    """Return the folders in ``home`` with records and a configuration, sorted."""
+    found = (path.parents[1] for path in sorted(home.glob(f"*/{RECORDS}")))
+    return [path for path in found if (path / CONFIGURATION).is_file()]
+
+
+def find(paths: Sequence[Path]) -> list[Folder]:
+    """Return results folders."""
     if not paths:
-        wanted = [path for path in wanted if (path / CONFIGURATION).is_file()]
-    if not wanted:
-        raise OptreeError(
-            f"{home}: no folder with {RECORDS} and {CONFIGURATION}; run `make run` first, or name folders"
-        )
-    found = [_read(path.resolve()) for path in wanted]
+        text = f"results: no folder with {RECORDS} and {CONFIGURATION}; run `make run` first, or name folders"
+        raise OptreeError(text)
+    found = [_read(path.resolve()) for path in paths]
     names = [folder.name for folder in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise OptreeError(f"results: two folders have the name {twice[0]!r}; give one of them")

@@ -22,7 +22,8 @@ Limits.
 then, it starts again: within all limits if its tree is monotone, as then more time alone can help, or within half of
 the rest. The other half is for step 2, or for the engine again if its tree is monotone by then. Before the engine
 starts again without a monotone tree, all three steps search trees of one to three levels, within a quarter of the rest
-each: the tree of a long search is large, and its monotone part may be worse than an optimal monotone tree of two levels.
+each. The tree of a long search is large, and its monotone part may be worse than an optimal monotone tree of two
+levels.
 
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
