@@ -254,7 +254,7 @@ def find_left_out(
 
 
 def _may_count(table) -> np.ndarray:
-    """Return the columns whose least and greatest numbers are those of a column with doubts, bool[p]."""
+    """Return the columns that may be doubtful by their least and greatest numbers, bool[p]."""
     if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf":
         return np.ones(table.shape[1], bool)
     with np.errstate(invalid="ignore"):  # of infinite numbers

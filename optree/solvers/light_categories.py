@@ -28,17 +28,17 @@ def without_light_categories(problem: Problem, objective: Objective, clock: Cloc
     rows of a side of the greatest gains, and m the greatest sum of gains by one prediction. The side is light if
     ``error * w <= 2 * penalty`` and ``error * m <= penalty``. Without costs w is the weight of the side, and m that of
     its heaviest class.
-    *Proof.* The tree of the other side, for all rows, loses at most w more than on its own rows, above the least losses
-    of the side's rows. If the side is a leaf, it loses w - m above them and the split costs the penalty, together no
-    less than w; otherwise there are two splits. The other tree has no more levels, splits or rows too few in a leaf. In
+    *Proof.* Losses are counted above the least losses of the rows. The tree of the other side, for all rows, loses at
+    most w more than on its own rows. If the side is a leaf, it loses w - m, and the split costs the penalty: together
+    no less than w. Otherwise there are two splits. The other tree has no more levels, splits or rows too few in a leaf. In
     any other node the side has no greater w and m, as no gain is negative.
 
     **Values**
 
     *Statement.* The side is light if d of its rows (:mod:`optree.solvers.all_thresholds.squares`, each row a group of
     its own) is at most the penalty.
-    *Proof.* The second statement there: the tree of the other side, for all rows, costs at most d more than on its own
-    rows, and it has a split less.
+    *Proof.* By the second statement there, the tree of the other side costs at most d more for all rows than for its
+    own. It has a split less.
 
     *Used in* :meth:`optree.solvers.base.Solver.solve` and :func:`optree.solvers.lambda_path.lambda_path`.
     *Worth.* 2,000 rows of ten columns of 1,000 texts each, and lambda .01: the proof of the leaf takes .06 s of the

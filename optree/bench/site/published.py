@@ -29,7 +29,7 @@ def publish(folder: Folder, home: Path = PUBLISHED) -> Path:
 
 
 def unpack(to: Path, without: Sequence[str] = (), home: Path = PUBLISHED) -> list[Path]:
-    """Unpack the published archives but those of some folders, and return the folders of results."""
+    """Unpack the published archives, without some folders, and return the folders of results."""
     folders = []
     for path in sorted(home.glob("*.zip")):
         if path.stem not in without:
