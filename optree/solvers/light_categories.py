@@ -30,8 +30,8 @@ def without_light_categories(problem: Problem, objective: Objective, clock: Cloc
     its heaviest class.
     *Proof.* Losses are counted above the least losses of the rows. The tree of the other side, for all rows, loses at
     most w more than on its own rows. If the side is a leaf, it loses w - m, and the split costs the penalty: together
-    no less than w. Otherwise there are two splits. The other tree has no more levels, splits or rows too few in a leaf. In
-    any other node the side has no greater w and m, as no gain is negative.
+    no less than w. Otherwise there are two splits. The other tree has no more levels or splits, and no
+    leaf of too few rows. In any other node the side has no greater w and m, as no gain is negative.
 
     **Values**
 

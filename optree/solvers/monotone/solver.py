@@ -20,9 +20,9 @@ Limits.
 **Statement**: a lower bound on the costs of all trees holds for monotone trees, so that step 1 bounds them at a limit.
 **Used in** `run`. The engine has an eighth of the limits at first, since few problems need more. If it has no proof by
 then, it starts again: within all limits if its tree is monotone, as then more time alone can help, or within half of
-the rest. The other half is for step 2, or for the engine again if its tree is monotone by then. If the engine
-has no monotone tree, all three steps first search trees of one to three levels, within a quarter of the rest each. The tree of a long search is large, and its monotone part may be worse than an optimal monotone tree of two
-levels.
+the rest. The other half is for step 2, or for the engine again if its tree is monotone by then. If the engine has no
+monotone tree, all three steps first search trees of one to three levels, within a quarter of the rest each. The tree of
+a long search is large, and its monotone part may be worse than an optimal monotone tree of two levels.
 
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
