@@ -4,8 +4,8 @@
 # `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
 # `make docs` builds the documentation site, build/docs/index.html, without a network once it is set up.
-# `make site` builds build/site/index.html, of all results that are there and the documentation; RESULTS="results/a
-# results/b" chooses results.
+# `make site` builds build/site/index.html, of all results in results/, the published results and the documentation;
+# RESULTS="results/a results/b" chooses results.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
 # LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.
 # `make image` and `make sif` build containers of the last commit; docs/artefact.md tells how they run.
