@@ -137,7 +137,7 @@ def describe(command: list[str], code: str) -> dict:
         "versions": versions(),
         "code": code,
         "commit": git_commit(),
-        "command": command,
+        "command": [part.removeprefix(os.path.join(os.getcwd(), "")) for part in command],
     }
 
 
