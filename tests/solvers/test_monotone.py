@@ -149,6 +149,8 @@ def test_refusals():
         model.fit(X, y).prove(X, y, "tree.proof")
 
 
+@pytest.mark.slow
+@compiled_only
 def test_a_limit_leaves_no_worse_tree_than_the_best_of_few_levels():
     """The predictions of 600 rows turn in the middle of each column, so that large trees break the order."""
     for seed in range(3):
@@ -158,6 +160,9 @@ def test_a_limit_leaves_no_worse_tree_than_the_best_of_few_levels():
         given = {"monotonic_cst": [1, 1, 1, 1], "max_thresholds": 12}
         best = OptimalTreeClassifier("0.001", max_depth=2, **given).fit(X, y)
         with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit"):
-            model = OptimalTreeClassifier("0.001", iteration_limit=4000, **given).fit(X, y)
+            model = OptimalTreeClassifier("0.001", iteration_limit=20_000, **given).fit(X, y)
         assert best.status_ == "optimal"
+        assert best.cost_ >= model.cost_ >= model.lower_bound_
+        with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit"):
+            model = OptimalTreeClassifier("0.001", max_depth=3, iteration_limit=30_000, **given).fit(X, y)
         assert best.cost_ >= model.cost_ >= model.lower_bound_

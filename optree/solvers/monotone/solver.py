@@ -22,7 +22,9 @@ Limits.
 then, it starts again: within all limits if its tree is monotone, as then more time alone can help, or within half of
 the rest. The other half is for step 2, or for the engine again if its tree is monotone by then. If the engine has no
 monotone tree, all three steps first search trees of one to three levels, within a quarter of the rest each. The tree of
-a long search is large, and its monotone part may be worse than an optimal monotone tree of two levels.
+a long search is large, and its monotone part may be worse than an optimal monotone tree of two levels. For the same
+reason step 3 has an eighth of the limits at first. Without a proof by then, trees of fewer levels come before it starts
+again. What step 2 leaves of the limits is for trees of three levels.
 
 Source: this project. For greedy monotone trees see R. Potharst, A. Feelders, "Classification Trees for Problems with
 Monotonicity Constraints", SIGKDD Explorations 2002.
@@ -81,7 +83,14 @@ class _Search:
                 self._offer(free)
             is_proven = free.status == "optimal"
             self._search_without_broken(free, clock.halfway(self.iterations) if is_proven else clock)
-            status = self._search_all(free) if is_proven else free.status
+            status = free.status
+            if is_proven:
+                status = self._search_all(free, clock.halfway(0).halfway(0).halfway(0))
+                if status in _LIMITS and not clock.limit(self.iterations):
+                    self._offer_shallow()
+                    status = self._search_all(free, clock)
+            elif not clock.limit(self.iterations):
+                self._offer_levels(_SHALLOW[-1], clock)
         except Stopped as stop:
             status = stop.args[0]
         except (NoRoomError, RecursionError):  # a partial tree of hundreds of leaves has no room on Python's stack
@@ -116,16 +125,21 @@ class _Search:
 
     def _offer_shallow(self) -> None:
         """Search the monotone trees of few levels, within a part of the limits."""
-        depth, clock = self.task.objective.max_depth, self.task.clock
-        for levels in _SHALLOW if depth is None or depth > _SHALLOW[-1] else ():
-            part = clock.halfway(self.iterations).halfway(self.iterations).start(self.iterations)
-            limited = replace(self.task.objective, max_depth=levels)
-            search = _Search(replace(self.task, objective=limited, clock=part, trace=Trace(part)), self.directions)
-            found = search.run()
-            self.iterations += search.iterations
-            if found.status == "interrupted":
-                raise Stopped(found.status)
-            self._offer(found)
+        for levels in _SHALLOW:
+            self._offer_levels(levels, self.task.clock.halfway(self.iterations).halfway(self.iterations))
+
+    def _offer_levels(self, levels: int, clock: Clock) -> None:
+        """Search the monotone trees of some levels, unless they are all trees."""
+        objective, own = self.task.objective, clock.start(self.iterations)
+        if objective.max_depth is not None and objective.max_depth <= levels:
+            return
+        limited = replace(objective, max_depth=levels)
+        search = _Search(replace(self.task, objective=limited, clock=own, trace=Trace(own)), self.directions)
+        found = search.run()
+        self.iterations += search.iterations
+        if found.status == "interrupted":
+            raise Stopped(found.status)
+        self._offer(found)
 
     def _search_without_broken(self, found: Result, clock: Clock) -> None:
         """Search without the columns whose order the last tree breaks, until a tree is monotone."""
@@ -139,9 +153,19 @@ class _Search:
             found = self._engine(self.task.problem.over(part), clock)
             self._offer(found)
 
-    def _search_all(self, free: Result) -> str:
+    def _search_all(self, free: Result, clock: Clock) -> str:
+        """Search the trees up to a bound that rises, within the limits of a clock; return the status."""
+        before, self.task = self.task, replace(self.task, clock=clock)
+        try:
+            return self._search_bounds(free, clock)
+        except Stopped as stop:
+            return stop.args[0]
+        finally:
+            self.task = before
+
+    def _search_bounds(self, free: Result, clock: Clock) -> str:
         """Search the trees up to a bound that rises; return the status."""
-        clock, columns, has_values = self.task.clock, self.task.problem.columns, self.kind is ValueTrees
+        columns, has_values = self.task.problem.columns, self.kind is ValueTrees
         if self.lower < self.trees.best:
             coded = columns if free.columns is columns else columns.coded
             coded.encode(clock.check)
