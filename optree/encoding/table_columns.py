@@ -9,10 +9,14 @@ from functools import cache, cached_property
 import numpy as np
 
 from optree.columns import CodedColumns, Columns, Feature, Numbers, NumberSplit
+from optree.encoding.coded_rows import EQUAL_OR_MISSING
 from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.fitted_columns import IS_MISSING
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.user_tables import as_table, read_column
 from optree.errors import renamed
+
+NeededTests = Callable[[np.ndarray, int, np.ndarray, np.ndarray], np.ndarray]
 
 
 class TableColumns(Columns):
@@ -131,22 +135,25 @@ class TableColumns(Columns):
         numbers = (lambda: self.numbers.without(names)) if self.has_numbers else None
         return TableColumns(self.X, lambda: self.encoder.without(names), numbers, self._check)
 
-    def over_categories(self, needed: Callable[[np.ndarray, int], np.ndarray]) -> TableColumns:
-        """Return the rows without the tests of some categories of the columns that are split one against the rest.
+    def over_categories(self, needed: NeededTests) -> TableColumns:
+        """Return the rows without some tests of the columns that are split one against the rest; each column keeps one.
 
-        needed : tells which categories are needed, bool[m], given the category of each row, int[n], and their number m.
-        One test of a column is kept in any case. Columns with missing values keep all tests.
+        needed : tells which tests of a column are needed, bool[t], given the category of each row, int[n], and the
+        number m of categories, of which missing values are the last one; and for each test its category, int[t], and
+        whether the missing values join it, bool[t].
         """
-        tests = {}
-        for column in self.numbers.columns_:
-            if column.form == "onehot" and not column.has_missing and column.kept is None:
-                values = read_column(as_table(self.X), self.numbers.names_.index(column.name), column.name)
-                category = column.read(values, self.numbers.spec.unseen, self.numbers.spec.missing).astype(int)
-                kept = needed(category, len(column.parts))
+        tests, encoder = {}, self.numbers
+        for column in encoder.columns_:
+            if column.form == "onehot" and column.kept is None:
+                values = read_column(as_table(self.X), encoder.names_.index(column.name), column.name)
+                position, count = column.read(values, encoder.spec.unseen, encoder.spec.missing), len(column.parts)
+                category = np.where(np.isnan(position), count, position).astype(int)
+                own = column.tests(encoder.spec.drop)
+                at = np.array([count if test == IS_MISSING else int(test[1]) for test in own], int)
+                kept = needed(category, count + 1, at, np.array([kind == EQUAL_OR_MISSING for kind, _ in own], bool))
                 if not kept.all():
-                    kept[np.bincount(category).argmax()] = True
-                    own = column.tests(self.numbers.spec.drop)
-                    tests[column.name] = [test for test in own if kept[int(test[1])]]
+                    kept[np.bincount(category, minlength=count + 1)[at].argmax()] = True
+                    tests[column.name] = [test for test, is_kept in zip(own, kept, strict=True) if is_kept]
         if not tests:
             return self
         makers = (lambda: self._make_encoder().over(tests)), (lambda: self.numbers.over(tests))

@@ -50,12 +50,13 @@ def without_light_categories(problem: Problem, objective: Objective, clock: Cloc
         return problem
     scale, sums = objective.scale(problem), None
 
-    def needed(category: np.ndarray, count: int) -> np.ndarray:
+    def needed(category: np.ndarray, count: int, at: np.ndarray, joins_missing: np.ndarray) -> np.ndarray:
         nonlocal sums
         clock.check()
         sums = sums or _sums_of(problem, objective)
-        inside, kept = sums(category, count), np.ones(count, bool)
-        for side in (inside, inside.sum(axis=0) - inside):
+        by_category, kept = sums(category, count), np.ones(len(at), bool)
+        inside = by_category[at] + joins_missing[:, None] * by_category[-1]
+        for side in (inside, by_category.sum(axis=0) - inside):
             if problem.target.kind == "values":
                 kept &= side[:, 0] > scale.penalty
             else:

@@ -46,10 +46,10 @@ def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tupl
     return problem.view((sampled_tree, objective, ordered, coded), lambda: _sample(task, ordered, whole))
 
 
-def _frequent(category: np.ndarray, count: int) -> np.ndarray:
-    """Return the most frequent categories of a column, bool[count], given the category of each row."""
+def _frequent(category: np.ndarray, count: int, at: np.ndarray, _: np.ndarray) -> np.ndarray:
+    """Return the tests of the most frequent categories; see :meth:`TableColumns.over_categories`."""
     rows = np.bincount(category, minlength=count)
-    return rows >= np.sort(rows)[-min(count, _TESTS)]
+    return rows[at] >= np.sort(rows)[-min(count, _TESTS)]
 
 
 def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | None:
