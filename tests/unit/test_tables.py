@@ -144,6 +144,14 @@ def test_texts_are_escaped(tmp_path):
         assert text in latex
 
 
+def test_a_table_without_rows_has_its_head(tmp_path):
+    data = pd.DataFrame({"a": pd.Series([], dtype=float), "b": pd.Series([], dtype=object)})
+    table = formats.Table("nothing", data, formats.as_text(data, {"a": "{:.1f}"}), ())
+    for shown in (table.shown, data):
+        text = formats.fragment(formats.Table("nothing", data, shown, ()))
+        assert [name in text for name in ("<th", ">a<", ">b<", "<td")] == [True, True, True, False]
+
+
 def test_an_unknown_format_is_refused(runs, tmp_path):
     with refused("table.xls", "'.xls'", ".csv, .md, .tex, .html"):
         formats.write(summary.summary(runs), tmp_path / "table.xls")

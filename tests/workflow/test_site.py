@@ -197,8 +197,12 @@ def test_published_results_are_those_of_their_folder(tmp_path):
     assert find([unpacked])[0].searches.equals(find([own])[0].searches)
 
 
+@pytest.mark.slow
 def test_a_level_of_each_paper_is_published(tmp_path):
-    found = find(unpack(tmp_path))
+    found = find(unpack(tmp_path / "unpacked"))
+    assert build(found, tmp_path / "no-docs", tmp_path / "site") > 100
+    text = (tmp_path / "site" / "index.html").read_text()
+    assert all(f">{one.name}<" in text for one in found)
     assert {one.paper for one in found} >= set(papers.names())
     for one in found:
         assert one.text("tables/claims.md").startswith("# Claims of ")

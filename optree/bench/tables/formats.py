@@ -175,7 +175,7 @@ def _cell(text: str, address: str = "") -> str:
 
 def _rows(table: Table) -> list[str]:
     """Return the HTML of head and rows, with a class for the kind of each column."""
-    short = [table.shown[name].str.len().max() < 40 for name in table.shown]
+    short = [table.shown[name].map(len).max() < 40 for name in table.shown]
     kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
     css = [f' class="{kind}"' if kind else "" for kind in kinds]
     addresses = [table.linked[name] if name in table.linked else [""] * len(table.shown) for name in table.shown]
