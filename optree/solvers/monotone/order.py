@@ -13,7 +13,7 @@ other column, and an atom a of A and an atom b of B in column c with a < b, A pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +33,11 @@ class Order(NamedTuple):
     every: dict[int, int]  # all atoms of each column, as bits
 
     @classmethod
-    def of(cls, columns: Columns, directions: Mapping[str, int]) -> Order:
+    def of(cls, columns: Columns, directions: Mapping[str, int], check: Callable[[], None] = lambda: None) -> Order:
         """Return the order of the columns of a table.
 
-        directions : 1, -1 or 0 for each column by name: the prediction rises, falls, or may do both.
+        directions : 1, -1 or 0 for each column by name: the prediction rises, falls, or may do both. check : called
+        before each feature, :meth:`optree.budget.Clock.check` for example.
         """
         drop, inside, ordered, every = columns.encoder.spec.drop, [], {}, {}
         for c, column in enumerate(columns.encoder.columns_):
@@ -46,7 +47,9 @@ class Order(NamedTuple):
                 if directions[column.name]:
                     ordered[c] = (1 << known) - 1
                 parts = column.n_categories if column.is_whole else 2
-                inside += [[_bits(codes == code) for code in range(parts)] for codes in atoms.T]
+                for codes in atoms.T:
+                    check()
+                    inside.append([_bits(codes == code) for code in range(parts)])
         return cls(columns.sources, inside, ordered, every)
 
     def below(self, low: dict[int, int], high: dict[int, int]) -> int | None:
@@ -146,7 +149,7 @@ def _atoms(column: Column, tests: list[tuple[int, float]], falls: bool) -> tuple
 
 def _bits(chosen: np.ndarray) -> int:
     """Return the places of true values, as bits."""
-    return sum(1 << place for place in np.flatnonzero(chosen).tolist())
+    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
 
 
 def _lowest(bits: int) -> int:

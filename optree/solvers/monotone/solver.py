@@ -32,7 +32,7 @@ Monotonicity Constraints", SIGKDD Explorations 2002.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -110,9 +110,10 @@ class _Search:
             self.lower = max(self.lower, found.lower_bound)
         return found
 
-    def _read(self, columns: Columns) -> None:
-        """Begin a search over the features of some columns."""
-        task, order = replace(self.task, problem=self.task.problem.over(columns)), Order.of(columns, self.directions)
+    def _read(self, columns: Columns, check: Callable[[], None] = lambda: None) -> None:
+        """Begin a search over the features of some columns; ``check`` is called between steps of many features."""
+        task = replace(self.task, problem=self.task.problem.over(columns))
+        order = Order.of(columns, self.directions, check)
         self.trees = self.kind(task, order, self.trees)
 
     def _offer(self, found: Result | Outcome) -> None:
@@ -169,7 +170,7 @@ class _Search:
         if self.lower < self.trees.best:
             coded = columns if free.columns is columns else columns.coded
             coded.encode(clock.check)
-            self._read(coded)
+            self._read(coded, clock.check)
             if has_values:
                 self._deepen()
                 structures = Supports(self.trees, self.lower, self.task.objective.max_depth)
