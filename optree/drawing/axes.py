@@ -23,12 +23,12 @@ def draw(tree: Tree, ax=None, details: Mapping[int, Detail] | None = None, sidew
         import matplotlib.pyplot as plt
 
         ax = plt.figure(figsize=(drawn.width / INCH, drawn.height / INCH)).add_axes((0, 0, 1, 1))
-    dark = _is_dark(ax)
+    dark, scale = _is_dark(ax), _scale(ax, drawn.width / INCH, drawn.height / INCH)
     for mark in drawn.marks:
         if isinstance(mark, Rect):
             ax.add_patch(_patch(mark, dark))
         elif isinstance(mark, Words):
-            _write(ax, mark, dark)
+            _write(ax, mark, dark, scale)
     for kind, (name, width) in _LINES.items():
         lines = [mark.points for mark in drawn.marks if isinstance(mark, Stroke) and mark.kind == kind]
         points = [[(x / INCH, -y / INCH) for x, y in line] for line in lines]
@@ -39,6 +39,12 @@ def draw(tree: Tree, ax=None, details: Mapping[int, Detail] | None = None, sidew
     ax.set(xlim=(0, drawn.width / INCH), ylim=(-drawn.height / INCH, 0))
     ax.axis("off")
     return ax
+
+
+def _scale(ax, width: float, height: float) -> float:
+    """Return the size of texts on axes too small for a picture of some inches, as a part of their own size."""
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return min(1.0, box.width / width, box.height / height)
 
 
 def _is_dark(ax) -> bool:
@@ -59,11 +65,11 @@ def _patch(mark: Rect, dark: bool):
     return Rectangle(at, *size, **look)
 
 
-def _write(ax, mark: Words, dark: bool) -> None:
+def _write(ax, mark: Words, dark: bool, scale: float) -> None:
     """Write a line of text."""
     size, ink = FONT if mark.kind == "text" else SMALL, "quiet" if mark.kind == "quiet" else "ink"
     look = {
-        "fontsize": size * 72 / INCH,
+        "fontsize": scale * size * 72 / INCH,
         "color": colours.colour(ink, dark),
         "ha": _ALIGNED[mark.anchor],
         "va": "baseline",

@@ -103,6 +103,11 @@ def _range(numbers: np.ndarray, marks: tuple[float, ...]) -> tuple[float, float]
     return float(min(ends)), float(max(ends))
 
 
+def _text(number: float) -> str:
+    """Return three digits of a number, or all before the point of a number that people write so."""
+    return f"{number:.0f}" if 1000 <= abs(number) < 10**7 else f"{number:.3g}"
+
+
 def _histogram(
     numbers, labels, shades, marks, ends: tuple[float, float] | None = None, order: tuple[str, ...] = ()
 ) -> Chart | None:
@@ -111,7 +116,7 @@ def _histogram(
     is_known = np.isfinite(numbers)
     if high <= low or not is_known.any():
         return None
-    names, n_bins = (f"{low:.3g}", f"{high:.3g}"), _BINS
+    names, n_bins = (_text(low), _text(high)), _BINS
     if order:  # the numbers are positions, and a threshold is between two of them
         first, last = int(np.floor(low)), int(np.ceil(high))
         names, n_bins = (order[first], order[last]), min(_BINS, last - first + 1)

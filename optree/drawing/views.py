@@ -180,8 +180,8 @@ def plot(tree: Tree, ax=None, details: Mapping | None = None, sideways: bool | N
     """Draw the tree with matplotlib, as :func:`optree.drawing.layout.picture` places its marks.
 
     Without ``ax`` a new figure of the tree's size is made. The data coordinates of the returned axes are inches: the
-    extent of their limits is the size at which no texts overlap. A figure with a dark background has a dark picture, as
-    with ``matplotlib.style.use("dark_background")``.
+    extent of their limits is the size at which no texts overlap. On smaller axes texts are smaller, too. A figure with
+    a dark background has a dark picture, as with ``matplotlib.style.use("dark_background")``.
     """
     imported("matplotlib", "plots", "plot")
     from optree.drawing.axes import draw

@@ -75,7 +75,7 @@ def of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Categor
     if kind in "iuf":
         return column.astype(np.float64)
     if kind in "mM":
-        raise _refused_dates(name, column[0] if len(column) else column.dtype)
+        raise _refused_dates(name, next(iter(column[~np.isnat(column)]), column.dtype))
     if kind == "O":
         return _of_objects(name, column, mixed)
     return column if kind == "b" else column.astype(object)

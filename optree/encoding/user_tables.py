@@ -224,6 +224,22 @@ def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True, with
     }
 
 
+def _of_labels(categorical, columns: Collection[str]) -> Sequence:
+    """Return the names that a dict or a series of truth values marks; a series without labels is its values."""
+    labels, values = zip(*categorical.items(), strict=True) if len(categorical) else ((), ())
+    if not all(isinstance(value, (bool, np.bool_)) for value in values):
+        if isinstance(categorical, dict):
+            text = f"categorical_features: {categorical!r} is not accepted; give True or False by the names of columns"
+            raise OptreeError(text)
+        return values
+    if labels == tuple(range(len(values))) and not isinstance(categorical, dict):
+        return np.array(values, bool)
+    for name in map(str, labels):
+        if name not in columns:
+            raise choice("encoding: categorical column", name, columns)
+    return [str(name) for name, chosen in zip(labels, values, strict=True) if chosen]
+
+
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
     """Return whether each column is categorical: by a mask, by names, or for "from_dtype" if it has no numbers."""
     if isinstance(categorical, str):
@@ -231,6 +247,8 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
             accepted = "'from_dtype', a mask, or a list of names"
             raise OptreeError(f"categorical_features: {categorical!r} is not accepted; give {accepted}")
         return {name: values.dtype.kind not in "fiu" for name, values in columns.items()}
+    if hasattr(categorical, "items"):
+        categorical = _of_labels(categorical, columns)
     mask = np.asarray(categorical)
     if mask.dtype != bool:
         named = [str(name) for name in categorical]

@@ -32,10 +32,10 @@ _TEXTS = {
     """,
     "categorical": """
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
-            The columns with categories, as a mask or by name; by default all columns of texts, truth values and
-            unordered categories. Ordered categories (pandas, Enum of polars) are split at thresholds, like numbers. By
-            default a column that identifies rows is left out with a warning: at least 95 % of its 20 or more values are
-            different. Dates and durations are refused.
+            The columns with categories, as a mask or by name; a dict or a labelled series of truth values has names. By
+            default all columns of texts, truth values and unordered categories. Ordered categories (pandas, Enum of
+            polars) are split at thresholds, like numbers. By default a column that identifies rows is left out with a
+            warning: at least 95 % of its 20 or more values are different. Dates and durations are refused.
     """,
     "limits": """
         time_limit : float or None, default=30
@@ -55,8 +55,8 @@ _TEXTS = {
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
-            At a multiway split such a row stops, and gets the class of the split's training rows. So does a row with a
-            new number, where a split has a child for each number, in either case.
+            At a multiway split such a row stops, and gets the class of the split's training rows. A split with a child
+            for each number treats a new number in the same way, also with "error".
         {missing}
         verbose : bool, default=False
             Whether to write progress to standard error: the search and the reason for it, the objective of the best
@@ -75,7 +75,7 @@ _TEXTS = {
         {class_weight}
         costs : array-like of shape (n_classes, n_classes) or None, default=None
             ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None
-            for 1 for each wrong class.
+            for 1 for each wrong class. A data frame with the classes as labels may have them in any order.
         max_thresholds : int or None, default=None
             {max_thresholds}
         iteration_limit : int or None, default=None

@@ -20,6 +20,8 @@ class MonotoneTrees:
         kind = problem.target.kind
         if kind == "actions":
             raise OptreeError(f"monotonic_cst: criterion {self.criterion!r} is not accepted; give 'squared_error'")
+        if problem.costs is not None:
+            raise OptreeError("monotonic_cst: costs are not accepted beside it; leave one of the two out")
         if kind == "classes" and len(problem.classes) != 2:
             raise OptreeError(f"monotonic_cst: y has {len(problem.classes)} classes; two are needed")
         columns = problem.columns

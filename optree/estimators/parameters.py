@@ -62,6 +62,7 @@ _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "fewest_splits": _FLAG,
     "guess_lower_bound": _FLAG,
     "guess_thresholds": _FLAG,
+    "lookahead": (lambda value: is_whole(value) and value >= 0, "a whole number >= 0"),
     "max_ways": (lambda value: is_whole(value) and value >= 2, "a whole number >= 2"),
     "missing": (lambda value: value in ("best", "error"), "'best' or 'error'"),
     "n_jobs": (lambda value: value is None or (is_whole(value) and value != 0), "None or a whole number other than 0"),
@@ -97,6 +98,11 @@ def check_parameter(name: str, value) -> None:
         raise OptreeError(f"{name}: {shown} is not accepted; give {accepted}{listed}")
 
 
+def is_labelled(given) -> bool:
+    """Return whether an object is a series of pandas whose labels are not the positions 0, 1, ..."""
+    return hasattr(given, "iloc") and hasattr(given, "items") and list(given.index) != list(range(len(given)))
+
+
 def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -> dict[str, Any]:
     """Return the value of each column of a parameter: a mapping of names to values, or a value for each column.
 
@@ -107,7 +113,7 @@ def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -
     OptreeError
         If a name is unknown, or there is no value for each column.
     """
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) or is_labelled(given):
         given = {str(name): value for name, value in given.items()}
         for name in given:
             if name not in names:

@@ -165,14 +165,23 @@ class OptimalPolicyTree(Provable, MultiwayTrees):
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`, with the same actions in the same order.
+            As in :meth:`fit`. The columns of a frame may be in another order; those of an array may not.
         """
         check_is_fitted(self)
-        chosen, costs = self.tree_.predict(self._codes(X)), self._costs(y)
+        chosen, costs = self.tree_.predict(self._codes(X)), self._costs(self._in_order(y))
         if costs.shape != (len(chosen), len(self.actions_)):
             expected = len(chosen), len(self.actions_)
             raise OptreeError(f"y: costs of shape {costs.shape}; a cost for each row and action, {expected}, is needed")
         return -float(np.average(costs[np.arange(len(chosen)), chosen], weights=sample_weight))
+
+    def _in_order(self, y):
+        """Return costs with the columns of a frame in the order of the actions; raise OptreeError for other actions."""
+        names, actions = [str(name) for name in getattr(y, "columns", ())], [*map(str, self.actions_)]
+        if not names or names == actions or not isinstance(self.actions_[0], str):
+            return y
+        if sorted(names) != sorted(actions):
+            raise OptreeError(f"y: the actions are {', '.join(names)}; the tree has {', '.join(actions)}")
+        return y[[name for action in actions for name in y.columns if str(name) == action]]
 
     def __sklearn_tags__(self):
         """Return scikit-learn's tags: the target has a column for each action."""

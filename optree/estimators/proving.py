@@ -14,7 +14,7 @@ from optree.actions import AbsoluteErrors
 from optree.arrays import as_float
 from optree.budget import Budget
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import NoRoomError, OptreeError, renamed
 from optree.estimators.memory import check_fits
 from optree.measure import ACCURACY
 
@@ -43,7 +43,8 @@ class Provable:
         path : str or path
             The file of the proof; folders that do not exist are made.
         data : str or path, optional
-            The CSV file of the table; by default ``path`` with the ending ``.csv``. The proof holds for this file.
+            The CSV file of the table; by default ``path`` with the ending ``.csv``, which replaces the table of an
+            earlier proof and no other file. The proof holds for this file.
         time_limit : float or None, default=None
             Seconds of the search for the proof.
 
@@ -56,8 +57,8 @@ class Provable:
         ------
         OptreeError
             If the objective is none of the accuracy, with any ``costs``, the squared error, and the costs of two or
-            more actions, if ``monotonic_cst`` is given, if the rows are not the training rows, if the codes of all
-            candidate splits do not fit into memory, or if the time limit is reached.
+            more actions, if ``monotonic_cst`` is given, if a file would be lost, if the rows are not the training rows,
+            if the codes of all candidate splits do not fit into memory, or if the time limit is reached.
         """
         from optree.proofs.features import Texts
         from optree.proofs.files import write_proof
@@ -74,16 +75,27 @@ class Provable:
                 f"prove: the objective {objective.measure.name} has no proofs; accuracy has, with any costs"
             )
         if getattr(self, "monotonic_cst", None) is not None:
-            raise OptreeError("prove: monotonic_cst has no proofs; give None")
-        clock = Budget(seconds=time_limit).start()
+            raise OptreeError(
+                "prove: with monotonic_cst the tree is proven, and no file can hold the proof; give monotonic_cst=None"
+            )
+        table = path.with_suffix(".csv") if data is None else Path(data)
+        if path.resolve() == table.resolve():
+            raise OptreeError(f"prove: {str(path)!r} is not accepted for both files; give the table a name of its own")
+        if data is None and table.exists() and not path.exists():
+            raise OptreeError(f"prove: {str(table)!r} exists, and would be replaced; give data, the file of the table")
+        with renamed({"budget: seconds": "prove: time_limit"}):
+            clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         if isinstance(problem.target, AbsoluteErrors):
             raise OptreeError("prove: criterion = 'absolute_error' has no proofs; give criterion = 'squared_error'")
         if len(problem.classes) == 1 and problem.target.kind == "actions":
             raise OptreeError("prove: the costs of one action have no proofs; the costs of two or more have")
         columns, objective = problem.columns, self._charged(objective, problem).of_rows(problem)
-        splits, remedy = columns.encoder.n_features_, "max_thresholds to the estimator, or fewer rows or columns"
-        check_fits(len(problem.y), f"{splits} candidate splits", _COPIES * splits, self.memory_limit, remedy)
+        try:
+            splits, remedy = columns.encoder.n_features_, "max_thresholds, or fewer rows or columns"
+            check_fits(len(problem.y), f"{splits} candidate splits", _COPIES * splits, self.memory_limit, remedy)
+        except NoRoomError as error:
+            raise NoRoomError(f"prove: {error}, in a new fit") from error
         texts = Texts(columns.X, columns.encoder, base._has_all_thresholds)
         own = TableColumns(columns.X, lambda: self.encoder_)
         scale = objective.scale(problem)
@@ -96,10 +108,9 @@ class Provable:
         bound = None if least is None else int(least / unit * scale.row)
         if least == found:
             bound = whole
-        data = path.with_suffix(".csv") if data is None else Path(data)
         return write_proof(
             path,
-            data,
+            table,
             texts,
             problem.over(own),
             unit,

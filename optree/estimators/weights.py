@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -88,6 +89,10 @@ def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
     """Return costs as integers int64[K, K], and the integer cost of one misclassified row."""
     if costs is None:
         return None, 1
+    if isinstance(costs, Mapping):
+        raise OptreeError("costs: a dict is not accepted; give a table, or a data frame with the classes as labels")
+    if hasattr(costs, "iloc") and len(getattr(costs, "shape", ())) == 2:
+        costs = _of_labels(costs, classes)
     table = np.asarray(costs, object)
     if table.shape != (len(classes),) * 2:
         shape = (len(classes),) * 2
@@ -99,6 +104,21 @@ def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
         accepted = "give numbers of at most nine decimals, below 2^53 in units of the last one"
         raise OptreeError(f"costs: one is {value!r}, of too many digits; {accepted}")
     return np.array(whole, np.int64).reshape(table.shape), unit
+
+
+def _of_labels(costs, classes: np.ndarray) -> np.ndarray:
+    """Return the costs of a frame of pandas in the order of the classes; a side has their labels, or none."""
+    wanted, table = list(map(str, classes)), costs.to_numpy(object)
+    for axis, (side, given) in enumerate({"rows": costs.index, "columns": costs.columns}.items()):
+        labels = list(map(str, given))
+        if sorted(labels) == sorted(wanted):
+            table = table.take([labels.index(name) for name in wanted], axis)
+        elif labels != [*map(str, range(len(labels)))]:
+            raise OptreeError(
+                f"costs: {side} with the labels {', '.join(labels)} are not accepted; give those of the classes, "
+                f"{', '.join(wanted)}"
+            )
+    return table
 
 
 def _decimal(what: str, value) -> Fraction:

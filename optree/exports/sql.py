@@ -90,8 +90,10 @@ def write(rules: Rules, table: str = "rows", name: str = "prediction") -> str:
     Raises
     ------
     OptreeError
-        If the table has a column of that name, or a text has a NUL character.
+        If the table has no name or a column of that name, or a text has a NUL character.
     """
+    if not table:
+        raise OptreeError("export: table = '' is not accepted; give the name of a table")
     for own in rules.names:
         if own.casefold() == name.casefold():  # names of columns in SQL differ by more than the case
             raise OptreeError(f"export: name = {name!r} is a column of the table, {own!r}; give another name=")

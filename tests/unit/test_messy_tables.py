@@ -733,3 +733,69 @@ def test_costs_of_actions_are_numbers():
     for cost in ("a", None, np.inf, 1j, object()):
         with refused("y: ", "give finite numbers"):
             OptimalPolicyTree().fit([[0], [1]] * 10, [[cost, 1]] * 20)
+
+
+def test_labels_of_pandas_are_read_by_name():
+    """A series, a dict or a frame whose labels are in another order than the columns, classes or actions."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame({"code": random.randint(0, 4, 200), "number": random.random_sample(200)})
+    y = np.where((frame["code"] == 2) ^ (frame["number"] > 0.8), "ill", "well")
+    for given in ({"number": False, "code": True}, pd.Series({"number": False, "code": True}), [True, False]):
+        model = OptimalTreeClassifier(max_depth=1, categorical_features=given).fit(frame, y)
+        assert "code = 2" in model.export_text()
+    positions = pd.Series([True, False])
+    assert "code = 2" in model.set_params(categorical_features=positions).fit(frame, y).export_text()
+    for given in ({"nothing": True}, pd.Series({"nothing": True})):
+        with refused("categorical_features: column: 'nothing' is not known; accepted: code, number"):
+            OptimalTreeClassifier(categorical_features=given).fit(frame, y)
+    with refused("categorical_features: {'code': 1} is not accepted; give True or False by the names of columns"):
+        OptimalTreeClassifier(categorical_features={"code": 1}).fit(frame, y)
+    prices = {"number": 0.3, "code": 0.0}
+    texts = {
+        OptimalTreeClassifier(max_depth=1, feature_costs=given).fit(frame, y).export_text()
+        for given in (prices, pd.Series(prices), [0.0, 0.3])
+    }
+    assert len(texts) == 1
+    directions = {"number": -1, "code": 1}
+    trees = [
+        OptimalTreeRegressor(max_depth=2, max_thresholds=4, monotonic_cst=given).fit(
+            frame, frame["code"] - frame["number"]
+        )
+        for given in (directions, pd.Series(directions), [1, -1])
+    ]
+    assert len({tree.export_text() for tree in trees}) == 1
+    with refused("monotonic_cst: 'nothing'"):
+        OptimalTreeRegressor(monotonic_cst=pd.Series({"nothing": 1})).fit(frame, frame["code"])
+
+
+def test_costs_with_labels_are_read_by_the_classes():
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame({"number": random.random_sample(300)})
+    y = np.where(frame["number"] + random.normal(0, 0.3, 300) > 0.5, "ill", "well")
+    costs = pd.DataFrame([[0, 5], [1, 0]], ["ill", "well"], ["ill", "well"])
+    model = OptimalTreeClassifier(max_depth=1, costs=costs).fit(frame, y)
+    for given in (costs.loc[::-1, ::-1], costs.loc[::-1], costs[["well", "ill"]], costs.to_numpy()):
+        assert OptimalTreeClassifier(max_depth=1, costs=given).fit(frame, y).export_text() == model.export_text()
+    for given in (costs.rename(columns={"ill": "bad"}), costs.rename({"ill": "bad"})):
+        with refused("costs:", "with the labels bad, well are not accepted; give those of the classes, ill, well"):
+            OptimalTreeClassifier(costs=given).fit(frame, y)
+    with refused("costs: a dict is not accepted; give a table"):
+        OptimalTreeClassifier(costs={"ill": {"well": 5}}).fit(frame, y)
+    with refused("monotonic_cst: costs are not accepted beside it"):
+        OptimalTreeClassifier(costs=costs, monotonic_cst=[1]).fit(frame, y)
+
+
+def test_actions_of_a_score_are_read_by_name():
+    random = np.random.RandomState(0)
+    frame, costs = pd.DataFrame({"x": random.random_sample(60)}), pd.DataFrame({"a": np.zeros(60), "b": 1.0})
+    costs["b"] -= 2 * (frame["x"] > 0.5)
+    model = OptimalPolicyTree().fit(frame, costs)
+    assert model.score(frame, costs[["b", "a"]]) == model.score(frame, costs) == model.score(frame, costs.to_numpy())
+    with refused("y: the actions are a, c; the tree has a, b"):
+        model.score(frame, costs.rename(columns={"b": "c"}))
+
+
+def test_dates_are_named_by_one_that_is_there():
+    dates = pd.Series([pd.NaT, *pd.date_range("2020", periods=N - 1)])
+    with refused("column 'day' has dates or durations, such as 2020-01-01"):
+        OptimalTreeClassifier().fit(pd.DataFrame({"day": dates}), Y)

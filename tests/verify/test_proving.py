@@ -307,6 +307,23 @@ def test_other_rows_and_other_objectives_are_refused(tmp_path):
         OptimalTreeClassifier("0.005").fit(X, y).prove(X, y, tmp_path / "tree.proof", time_limit=0)
 
 
+def test_a_proof_replaces_no_file_of_the_user(tmp_path):
+    X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
+    model = OptimalTreeClassifier("0.1").fit(X, y)
+    (tmp_path / "mine.csv").write_text("a\n1\n")
+    with refused("mine.csv' exists, and would be replaced; give data, the file of the table"):
+        model.prove(X, y, tmp_path / "mine.proof")
+    for path, data in (("one.csv", None), ("one", "one"), ("one", str(tmp_path / "." / "one"))):
+        with refused("is not accepted for both files; give the table a name of its own"):
+            model.prove(X, y, tmp_path / path, data=data and tmp_path / data)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+    assert (tmp_path / "mine.csv").read_text() == "a\n1\n"
+    for _ in range(2):  # the second proof replaces the first one
+        assert model.prove(X, y, tmp_path / "own.proof").data == tmp_path / "own.csv"
+    with refused("prove: time_limit = -1 is not accepted"):
+        model.prove(X, y, tmp_path / "own.proof", time_limit=-1)
+
+
 @pytest.mark.parametrize("kind", [DPDTreeClassifier, DPDTGradientBoostingClassifier, DPDTGradientBoostingRegressor])
 def test_an_estimator_without_proofs_names_estimators_with_proofs(kind, tmp_path):
     with refused(f"prove: {kind.__name__} has no proofs; OptimalTreeClassifier, OptimalTreeRegressor with"):
