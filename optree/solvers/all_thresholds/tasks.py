@@ -1,0 +1,90 @@
+"""Tasks in an order that does not depend on the number of threads, nor on their speed.
+
+A task is the evaluation of a threshold of the root. Task k is taken, from the queue of the root and with the limit that
+then holds, as soon as the tasks 0 to k - WINDOW are closed, which update queue and limit one after the other. So each
+task and each update sees the same state for any number of threads, and the tree is the same, too. Threads evaluate the
+WINDOW tasks between. With more of them more threads have work, and a task sees an older state, whose missing results
+might have pruned its threshold.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optree.solvers.all_thresholds.nodes import Machine
+
+WINDOW = 8
+
+_FIELDS = ("current", "frame", "low", "cost", "subtree")  # of the root's level of a machine
+
+
+@dataclass
+class Task:
+    """A threshold of the root, and the results of its evaluation."""
+
+    fields: dict[str, np.ndarray]  # _FIELDS
+    limit: int  # only trees that cost less are searched for
+    iterations: int = 0
+    is_finished: bool = False
+
+    @classmethod
+    def taken(cls, machine: Machine, top: int, limit: int) -> Task:
+        """Return the task of the threshold that was taken on a machine; ``top`` is the level of the root."""
+        return cls({name: getattr(machine, name)[top : top + 1].copy() for name in _FIELDS}, limit)
+
+    def load(self, machine: Machine, top: int) -> None:
+        """Write the task to a machine."""
+        for name, values in self.fields.items():
+            getattr(machine, name)[top] = values[0]
+        machine.known[top]["limit"] = self.limit
+
+    def finish(self, machine: Machine, top: int, iterations: int) -> None:
+        """Read the results from the machine that has evaluated the task, in some iterations."""
+        for name, values in self.fields.items():
+            values[0] = getattr(machine, name)[top]
+        self.iterations, self.is_finished = iterations, True
+
+    @property
+    def bound(self) -> int:
+        """Return the lower bound on the trees of the interval."""
+        return int(self.fields["frame"][0]["bound"])
+
+
+class Tasks:
+    """The tasks of a search, in their order.
+
+    ``take(machine)`` returns the next task, or None if the queue is empty; ``close(machine, task)`` updates the root.
+    """
+
+    def __init__(self, take: Callable[[Machine], Task | None], close: Callable[[Machine, Task], None]):
+        self._take, self._close = take, close
+        self._open: deque[Task | None] = deque()  # taken and not closed
+        self.ready: deque[Task] = deque()  # taken, for the next free thread
+
+    @property
+    def open(self) -> list[Task]:
+        """Return the tasks that are not closed."""
+        return [task for task in self._open if task]
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether no task is left."""
+        return len(self._open) == WINDOW and not self.open
+
+    def advance(self, machine: Machine) -> None:
+        """Take and close tasks, as far as the results allow, on a machine that evaluates none."""
+        while not self.is_over:
+            if len(self._open) < WINDOW:
+                self._open.append(task := self._take(machine))
+                if task:
+                    self.ready.append(task)
+            elif (task := self._open[0]) is None or task.is_finished:
+                self._open.popleft()
+                if task:
+                    self._close(machine, task)
+            else:
+                return
