@@ -196,7 +196,8 @@ def test_stopped_anywhere_the_interval_holds_the_optimum():
 @pytest.mark.usefixtures("interruptible", "hasty")
 @pytest.mark.parametrize("limit", ["interrupted", "time_limit"])
 def test_limits_and_ctrl_c_end_all_threads(limit):
-    problem, objective = noise(3000 if COMPILED else 100, 60), Objective.of(0, max_depth=6)
+    rows, depth = (3000, 6) if COMPILED else (300, 4)
+    problem, objective = noise(rows, 60), Objective.of(0, max_depth=depth)
     MURTREE.solve(problem, objective, Budget(iterations=1))  # compiles
     budget = Budget(seconds=0.3 if limit == "time_limit" else 60, threads=2)
     if limit == "interrupted":

@@ -101,7 +101,10 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts
         tree = (known and known.best) or Tree.leaf(task.problem)
     else:
         tree = search.tree(task.problem, search.incumbent)
-    return Outcome(tree, search.lower // unit + offset, status, search.counters)
+    lower = search.lower // unit + offset
+    if unit == 1 and task.cost(tree) == lower:  # which may be less than the search has counted, see `store_interval`
+        status = "optimal"
+    return Outcome(tree, lower, status, search.counters)
 
 
 def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options: Options) -> Outcome:
