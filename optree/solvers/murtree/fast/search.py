@@ -28,7 +28,7 @@ from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
-_ALONE = 128  # part of the first round that one thread does before others join: threads and their memory take time
+_ALONE = 32  # part of the first round, about .05 s, that one thread does: others need time to start, and memory
 
 
 class Machine(NamedTuple):
