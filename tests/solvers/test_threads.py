@@ -96,7 +96,7 @@ def test_a_search_alone_finds_the_tree_of_rounds_and_threads(monkeypatch):
     for problem, objective in depth_limited_cases(300 if FULL else 10):
         one, two = trees_of(MURTREE, problem, objective, (1, 2))
         with monkeypatch.context() as patch:
-            patch.setattr(depth_limited.Search, "_rounds", lambda self, *_: [(self.limits, 2**62, 2**62, 1)])
+            patch.setattr(depth_limited.Search, "_rounds", lambda self, *_: [(self.limits, 2**62, 2**62)])
             assert MURTREE.solve(problem, objective).tree.to_dict() == one == two
 
 
@@ -138,6 +138,17 @@ def test_regression_has_the_same_tree():
     y = np.round(X.sum(axis=1) + random.random_sample(60), 1)
     texts = {MurTreeRegressor(max_depth=4, max_thresholds=3, n_jobs=n).fit(X, y).export_text() for n in (None, 2, 3)}
     assert len(texts) == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_trees_of_all_limits_are_the_same(joined):
+    random = np.random.RandomState(0)
+    X = random.randint(2, size=(80, 7))
+    y = X[:, :3].sum(axis=1) % 2 ^ (random.random_sample(80) < 0.2)
+    grids = [MurTreeClassifier(4, max_splits=6, n_jobs=n).limit_grid(X, y) for n in (1, 2, 3)]
+    texts = [[model.export_text() for _, _, model in grid] for grid in grids]
+    assert texts[0] == texts[1] == texts[2]
+    assert {2, 3} <= set(joined)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
-_ALONE = 32  # part of the first round, about .05 s, that one thread does: others need time to start, and memory
+_ALONE = 32  # times `Search.quick`: about .05 s, in which one thread searches; others need time to start, and memory
 
 
 class Machine(NamedTuple):
@@ -130,56 +130,57 @@ class Search:
         upper = min(int(state[UPPER]), int(frame["upper"]), int(entry["upper"]))
         return upper, min(upper, max(bound, int(frame["lower"])))
 
-    def run(self, clock: Clock, note: Note | None = None, iterations: int = INFINITE, threads: int = 1) -> str | None:
+    def run(self, clock: Clock, note: Note | None = None, iterations: int = INFINITE) -> str | None:
         """Run the search to its end, for some iterations or to a limit; return the limit, or None.
 
-        The memo then holds the interval that was reached, so that another search may begin.
+        The memo then holds the interval that was reached, so that another search may begin. Other threads join the
+        search of the root once the searches take longer than a moment.
         """
         end, self._limit = self.iterations + iterations, None
-        if threads > 1:
-            threads = self._join(clock, threads)
-        beside = self._gate.beside if threads > 1 else nullcontext
-
-        def work(number: int) -> None:
-            def step(quota: int) -> int:
-                with beside():
-                    code = self.step(max(1, quota // threads), number)
-                    if note and number == 0 and (interval := self.interval()):
-                        note(*interval)
-                return COMPLETE if self._limit else code
-
-            sweep = Sweep(lambda: self.iterations, step, self.room)
-            limit = drive(sweep, clock, first=max(1, self.quick), end=end)
-            self._limit = self._limit or limit
-
-        if threads == 1:
-            work(0)
-        else:
+        soon = max(self.iterations + 1, int(_ALONE * self.quick))
+        self._work(0, clock, note, end if clock.budget.threads == 1 else min(soon, end))
+        if self._limit is None and self.iterations < end and not self._is_complete():
+            threads = self._join(clock)
             try:
-                together(work, threads, self._interrupt)
+                together(lambda number: self._work(number, clock, note, end), threads, self._interrupt)
             except KeyboardInterrupt:
                 self._limit = "interrupted"
         self.is_complete = self._is_complete()
-        for number, machine in enumerate(self.machines[:threads]):
-            if 0 <= machine.stack.state[LEVEL] <= self.rules.levels:
+        for number in range(int(self.shared.state[THREADS])):
+            if 0 <= self.machines[number].stack.state[LEVEL] <= self.rules.levels:
                 self.step(kernel.CLOSE, number)
         return self._limit
+
+    def _work(self, number: int, clock: Clock, note: Note | None, end: int) -> None:
+        """Run the search on one machine, until all machines have done the iterations up to ``end``."""
+        threads = int(self.shared.state[THREADS])
+        beside = self._gate.beside if threads > 1 else nullcontext
+
+        def step(quota: int) -> int:
+            with beside():
+                code = self.step(max(1, quota // threads), number)
+                if note and number == 0 and (interval := self.interval()):
+                    note(*interval)
+            return COMPLETE if self._limit else code
+
+        sweep = Sweep(lambda: self.iterations, step, self.room)
+        limit = drive(sweep, clock, first=max(1, int(self.quick)), end=end)
+        self._limit = self._limit or limit
 
     def _interrupt(self) -> None:
         """Stop the threads."""
         self._limit, self.shared.state[STOP] = "interrupted", 1
 
-    def _join(self, clock: Clock, threads: int) -> int:
-        """Build the root, and have other threads join its search, as memory allows; return the number of threads."""
-        mib = sum(array.nbytes for array in self.stack if isinstance(array, np.ndarray)) / 2**20
-        more = min(threads, len(self.data.rows) // 2) - len(self.machines)
-        while more > 0 and not clock.has_room(more * mib):
-            more -= 1
-        self.machines += [self._new_machine() for _ in range(more)]
-        root = Sweep(lambda: self.iterations, self.step, self.room)
-        self._limit = drive(root, clock, first=1, end=self.iterations + 1)
-        threads = 1 if self._limit or self._is_complete() else min(threads, len(self.machines))
-        self.shared.state[THREADS] = threads
+    def _join(self, clock: Clock) -> int:
+        """Have other threads join the search, as memory allows; return the number of threads."""
+        threads = min(clock.budget.threads, len(self.data.rows) // 2)
+        arrays = (*self.stack, *(self.machines[0].squares or ()))
+        mib = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) / 2**20
+        while threads > len(self.machines) and not clock.has_room((threads - len(self.machines)) * mib):
+            threads -= 1
+        self.machines += [self._new_machine() for _ in range(threads - len(self.machines))]
+        self.shared.state[THREADS], known = threads, self.shared.lower
+        np.maximum(known, self.stack.child_lower[self.rules.levels], out=known)
         for machine in self.machines[1:threads]:
             self._begin(machine.stack)
         return threads
@@ -190,8 +191,8 @@ class Search:
         lower = max(self.lower, lower) if self.rules == self.limits else self.lower
         return (upper, lower, self.rules) if upper < self.upper else (self.upper, lower, self.incumbent)
 
-    def _rounds(self, deepening: bool, threads: int) -> Iterator[tuple[Rules, int, int, int]]:
-        """Yield the rules, the budget, the iterations and the threads of each search in turn.
+    def _rounds(self, deepening: bool) -> Iterator[tuple[Rules, int, int]]:
+        """Yield the rules, the budget and the iterations of each search in turn.
 
         A search that is not over after a fraction of a second deepens iteratively. First it finds the best trees of 3,
         4, ... levels, which take little time beside the last level and leave a good incumbent. Searches within all
@@ -201,22 +202,20 @@ class Search:
         next.
         """
         limits, iterations, divisor = self.limits, max(1, int(1000 * self.quick)), 8
-        if threads > 1:
-            yield limits, INFINITE, max(1, iterations // _ALONE), 1
         if deepening:
-            yield limits, self.upper + 1, iterations, threads
+            yield limits, self.upper + 1, iterations
             for levels in range(3, limits.levels):
                 splits = normal_splits(levels, limits.splits)
-                yield limits._replace(levels=levels, splits=splits), self.upper, 4 * iterations, threads
+                yield limits._replace(levels=levels, splits=splits), self.upper, 4 * iterations
         while deepening:
             last = self.iterations + iterations // 4
             while self.iterations < last and self.lower + 1 < self.upper:
                 budget = self.lower + max(1, (self.upper - self.lower) // divisor)
-                yield limits, budget, last - self.iterations, threads
+                yield limits, budget, last - self.iterations
                 divisor = divisor if self.lower >= budget else 2 * divisor
             iterations *= 2
-            yield limits, self.upper + 1, iterations, threads
-        yield limits, self.upper + 1, INFINITE, threads
+            yield limits, self.upper + 1, iterations
+        yield limits, self.upper + 1, INFINITE
 
     def solve(self, clock: Clock, note: Note, deepening: bool, start: Callable[[], int] | None = None) -> str:
         """Search for the best tree within ``limits``; return the status.
@@ -226,9 +225,9 @@ class Search:
         search.
         """
         limit = None
-        for rules, budget, iterations, threads in self._rounds(deepening, clock.budget.threads):
+        for rules, budget, iterations in self._rounds(deepening):
             self.ask(rules, budget)
-            limit = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations, threads)
+            limit = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations)
             self.upper, self.lower, self.incumbent = self._bounds()
             if self.is_complete and rules == self.limits and self.upper < budget:
                 self.incumbent = rules
