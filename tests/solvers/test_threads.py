@@ -159,7 +159,7 @@ def early(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("early")
-@pytest.mark.parametrize("window", [1, 2, 8])
+@pytest.mark.parametrize("window", [1, 2, 16])
 def test_the_tree_over_all_thresholds_is_the_same_and_optimal(window, joined, monkeypatch):
     monkeypatch.setattr(tasks, "WINDOW", window)
     monkeypatch.setattr(all_searches, "WINDOW", window)
