@@ -178,16 +178,11 @@ class Gate:
     def __init__(self, hurry: Callable[[bool], None]):
         self._hurry, self._changed, self._inside, self._closed = hurry, Condition(), 0, False
 
-    def _wait(self, done: Callable[[], bool]) -> None:
-        """Wait for a change after which ``done`` holds."""
-        while not done():
-            self._changed.wait()
-
     @contextmanager
     def beside(self) -> Iterator[None]:
         """Run a kernel beside others."""
         with self._changed:
-            self._wait(lambda: not self._closed)
+            self._changed.wait_for(lambda: not self._closed)
             self._inside += 1
         try:
             yield
@@ -200,10 +195,10 @@ class Gate:
     def alone(self) -> Iterator[None]:
         """Wait until no kernel runs, and let none run."""
         with self._changed:
-            self._wait(lambda: not self._closed)
+            self._changed.wait_for(lambda: not self._closed)
             self._closed = True
             self._hurry(True)
-            self._wait(lambda: not self._inside)
+            self._changed.wait_for(lambda: not self._inside)
         try:
             yield
         finally:

@@ -2,32 +2,36 @@
 
 Each thread has a node stack of its own, and its top level is the root. A thread takes the next candidate of the root in
 the order that all threads have, searches both children, and takes the next one. All threads read and write one memo.
-The incumbent of the root and the bounds of its children are in `Shared`, and a thread exchanges them with its own top
-level whenever a child is solved. A search on one thread is the same search.
+`Shared` holds the incumbent of the root and the bounds of its children. A thread exchanges them with its own top level
+whenever a child is solved. A search on one thread is the same search.
 
 | symbol | meaning |
 |---|---|
 | T | optimal cost of a node within given levels and splits |
 | place | number of a candidate (column and allocation) in the order of a node; -1 for the tree of `expand` |
-| first tree | `expand`'s tree (a leaf, or the best tree of two levels) if it costs T; else the tree whose root is the |
-| | first candidate that attains T, with the first trees of its children |
+| tree of `expand` | a leaf, or the best tree of two levels |
+| first tree | the tree of `expand` if it costs T; else the first place that attains T, with first trees as children |
 
 **Statement.** A search to its end with a budget above T finds the first tree of the root, for any number of threads and
 with any memo that earlier searches left.
-**Proof.** The order of a node depends on its support and limits alone: equal columns are represented by the first one
-of them, whatever the path to the support, and the order is that of the costs of trees of two levels. Let p be the first
-place that attains T, and the budget be above T.
+**Proof.** The order of a node depends on its support and limits alone. The first of equal columns represents them,
+whatever the path to the support, and the order is by costs of trees of two levels. Let p be the first place that
+attains T, and let the budget be above T.
 
-*A node below the root* is searched by one thread, in order. A bound of p is at most T, and so p is refused only if the
-budget or the incumbent is at most T. Neither is, before p is reached. Both children of p are then searched with budgets
-above their own T, or are known: the costs of p add up to T. Each later candidate has to cost less. So the node returns
-the first tree, if both children do. *A known node* is closed: its upper bound is its lower bound. `store_interval`
-writes the cost of a tree as upper bound if the tree is the first one of its cost: `expand`'s own, or one below the
-budget, before which all places were refused with budgets above that cost. The cost of another tree is written with one
-more unit, so that no such tree closes a node. Two threads that search the same node find the same first tree. *The
-root*: a thread at place p has the incumbent's cost as budget if the incumbent's place is before p, and one unit more if
-not, so that a tree of equal cost is found, and takes the incumbent's place (`exchange`). By induction over the levels
-the search finds the first tree.
+*A node below the root* is searched by one thread, in order. The bound of p is at most T. So p is refused only if the
+budget or the incumbent is at most T. Neither is, before p is reached. Both children of p are then known, or searched
+with budgets above their own T. So their costs and the penalty add up to T, and a later candidate has to cost less. The
+node has the first tree, if both children have.
+
+*A known node* is closed: its upper bound is its lower bound. `store_interval` writes the cost of a tree as upper bound
+if the tree is the first one of its cost. The tree of `expand` is. So is a tree below the budget, since all places before
+were refused with budgets above its cost. For another tree `store_interval` writes one unit more, so that the tree closes
+no node. Two threads that search the same node find the same first tree.
+
+*The root.* A thread at place p searches for a tree that costs less than the incumbent, if the incumbent's place is
+before p. Otherwise the thread searches for a tree of the incumbent's cost, too, which then takes the incumbent's place
+(`exchange`). At the end all places before the incumbent's cost more. By induction over the levels the search finds the
+first tree.
 **Used in** `Search.solve`, which ends with such a search; `Search.tree` reads the tree.
 """
 
