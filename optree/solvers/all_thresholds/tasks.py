@@ -3,9 +3,10 @@
 A task is the evaluation of a threshold of the root. It is taken from the queue of the root, with the limit that then
 holds. Tasks are closed in their order, and closing a task updates queue and limit. Task k is taken as soon as the tasks
 0 to k - WINDOW are closed. So each task and each update sees the same state for any number of threads, and the tree is
-the same, too. Threads evaluate the WINDOW tasks between. With more of them more threads have work, and a task sees an older state, whose missing results
-might have pruned its threshold. **Worth**: with a window of 1, 8 and 16 rice takes 8,022, 8,107 and 8,154 iterations at
-depth 3, htru 8,820, 8,854 and 8,902, magic 4,579, 4,596 and 4,596, eeg 6,368, 6,354 and 6,393.
+the same, too. Threads evaluate the WINDOW tasks between. With more of them more threads have work, and a task sees an
+older state, whose missing results might have pruned its threshold. **Worth**: with a window of 1, 8 and 16 rice takes
+8,022, 8,107 and 8,154 iterations at depth 3, htru 8,820, 8,854 and 8,902, magic 4,579, 4,596 and 4,596, eeg 6,368,
+6,354 and 6,393.
 """
 
 from __future__ import annotations

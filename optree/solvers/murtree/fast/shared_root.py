@@ -24,9 +24,9 @@ with budgets above their own T. So their costs and the penalty add up to T, and 
 node has the first tree, if both children have.
 
 *A known node* is closed: its upper bound is its lower bound. `store_interval` writes the cost of a tree as upper bound
-if the tree is the first one of its cost. The tree of `expand` is. So is a tree below the budget, since all places before
-were refused with budgets above its cost. For another tree `store_interval` writes one unit more, so that the tree closes
-no node. Two threads that search the same node find the same first tree.
+if the tree is the first one of its cost. The tree of `expand` is. So is a tree below the budget, since all places
+before were refused with budgets above its cost. For another tree `store_interval` writes one unit more, so that the
+tree closes no node. Two threads that search the same node find the same first tree.
 
 *The root.* A thread at place p searches for a tree that costs less than the incumbent, if the incumbent's place is
 before p. Otherwise the thread searches for a tree of the incumbent's cost, too, which then takes the incumbent's place
