@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -74,6 +75,18 @@ def _new_machine(rows: Rows, penalty: int, depth: int, min_rows: int, general: b
         subtree=np.empty((levels, 2, splits, 3), np.int64),
         state=np.zeros(2, np.int64),
     )
+
+
+@dataclass
+class _Offers:
+    """Heuristics beside the tasks of a search: their trees are known at once, and limit the costs when they are due.
+
+    The due time is a number of iterations of closed tasks, which does not depend on threads.
+    """
+
+    due: int = int(INFINITE)
+    is_over: bool = False
+    is_paused: bool = False  # whether other heuristics come later
 
 
 class AnytimeSearch:
@@ -225,16 +238,16 @@ class Search(AnytimeSearch):
         first, rules = self._machines[0], self._rules(depth, base)
         queue = np.empty(first.queue.shape[1], INTERVAL)
         pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
-        self._tasks = None
+        self._tasks, before = None, self.cost
         self._lay_out(first, rules, pool)
         if depth == 2 or not self.has_offers:
             self._search_alone(rules, pool)
         if depth > 2 and self.has_offers and self.status is None:
             self._share(rules, pool)
         known = pool.known[0]
-        if known["cost"] < self.cost:
-            found = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)
-            self.offer(found, int(known["cost"]))
+        if known["cost"] < before and known["cost"] <= self.cost:  # ties: not the tree of a heuristic
+            self._tree = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)
+            self.cost = int(known["cost"])
         if depth == self.depth:
             self.lower = max(self.lower, min(self.cost, self._bound(pool, depth)))
         return min(int(known["lower"]), self.cost)
@@ -306,12 +319,29 @@ class Search(AnytimeSearch):
             done += task.iterations
             self._note(*self._interval(pool, top))
             if done >= self.end:
-                self._improve(pool)
-                if self.end < INFINITE:  # by the iterations of closed tasks, which do not depend on threads
-                    self.end = _LATER * done
+                self.end, offers.due = INFINITE, _LATER * done
+                tasks.ready.appendleft(None)
 
-        tasks, turn = Tasks(take, close), threading.Condition()
-        self._tasks = tasks
+        def may_go_on() -> bool:
+            if done >= offers.due and not offers.is_over:
+                return False
+            if done >= offers.due:
+                pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
+                self._plan_offers(offers, done)
+            return True
+
+        def offer() -> None:
+            for found in self._offers:
+                if found is None:
+                    offers.is_paused = True
+                    break
+                with turn:
+                    self.offer(*found)
+                    self._note(*self._interval(pool, top))
+            offers.is_over = True
+
+        offers, turn = _Offers(), threading.Condition()
+        tasks = self._tasks = Tasks(take, close, may_go_on)
 
         def work(number: int) -> None:
             machine = self._machines[number]
@@ -320,12 +350,15 @@ class Search(AnytimeSearch):
                 with turn:
                     tasks.advance(machine)
                     turn.notify_all()
-                    if tasks.is_over:
-                        return
                     if not tasks.ready:
+                        if tasks.is_over:
+                            return
                         turn.wait(0.1)  # until another thread has a result
                         continue
                     task = tasks.ready.popleft()
+                if task is None:
+                    offer()
+                    continue
                 before = int(machine.state[ITERATIONS])
                 task.load(machine, top)
                 self._call(rules, pool, machine, kernel.OPEN)
@@ -334,13 +367,17 @@ class Search(AnytimeSearch):
                 if self.status is None:
                     task.finish(machine, top, int(machine.state[ITERATIONS]) - before)
 
-        if threads == 1:
-            work(0)
-            return
         try:
-            together(work, threads, self._interrupt)
+            together(work, threads, self._interrupt) if threads > 1 else work(0)
         except KeyboardInterrupt:
             self.status = "interrupted"
+        if offers.due < INFINITE:
+            self._plan_offers(offers, done)
+
+    def _plan_offers(self, offers: _Offers, done: int) -> None:
+        """Plan the next heuristics after those that are over."""
+        self.end = _LATER * done if offers.is_paused else INFINITE
+        offers.due, offers.is_over, offers.is_paused = INFINITE, False, False
 
     def _join(self, rules: Rules) -> int:
         """Lay out all rows for each thread, as memory allows; return the number of threads."""

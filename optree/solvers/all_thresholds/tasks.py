@@ -60,12 +60,18 @@ class Tasks:
     """The tasks of a search, in their order.
 
     ``take(machine)`` returns the next task, or None if the queue is empty; ``close(machine, task)`` updates the root.
+    ``may_go_on()`` is called before each of both, and returns False if they have to wait.
     """
 
-    def __init__(self, take: Callable[[Machine], Task | None], close: Callable[[Machine, Task], None]):
-        self._take, self._close = take, close
+    def __init__(
+        self,
+        take: Callable[[Machine], Task | None],
+        close: Callable[[Machine, Task], None],
+        may_go_on: Callable[[], bool],
+    ):
+        self._take, self._close, self._may_go_on = take, close, may_go_on
         self._open: deque[Task | None] = deque()  # taken and not closed
-        self.ready: deque[Task] = deque()  # taken, for the next free thread
+        self.ready: deque[Task | None] = deque()  # taken, for the next free thread; None for the heuristics
 
     @property
     def open(self) -> list[Task]:
@@ -79,7 +85,7 @@ class Tasks:
 
     def advance(self, machine: Machine) -> None:
         """Take and close tasks, as far as the results allow, on a machine that evaluates none."""
-        while not self.is_over:
+        while not self.is_over and self._may_go_on():
             if len(self._open) < WINDOW:
                 self._open.append(task := self._take(machine))
                 if task:
