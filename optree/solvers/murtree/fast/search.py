@@ -28,7 +28,9 @@ from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
-_ALONE = 32  # times `Search.quick`: about .05 s, in which one thread searches; others need time to start, and memory
+# Multiples of `Search.quick`: about .05 s before other threads join a search for the first time, as threads and their
+# memory take time, and a few milliseconds in each later search, of which many are short.
+_ALONE, _ALONE_AGAIN = 32, 8
 
 
 class Machine(NamedTuple):
@@ -137,7 +139,7 @@ class Search:
         search of the root once the searches take longer than a moment.
         """
         end, self._limit = self.iterations + iterations, None
-        soon = max(self.iterations + 1, int(_ALONE * self.quick))
+        soon = max(self.iterations + 1 + int(_ALONE_AGAIN * self.quick), int(_ALONE * self.quick))
         self._work(0, clock, note, end if clock.budget.threads == 1 else min(soon, end))
         if self._limit is None and self.iterations < end and not self._is_complete():
             threads = self._join(clock)
