@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from types import FrameType
 
 from optree.compilation import COMPILATION
@@ -54,7 +54,7 @@ def return_memory() -> None:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on a search, each optional.
+    """Limits on a search, each optional, and the threads of a search.
 
     Parameters
     ----------
@@ -64,16 +64,19 @@ class Budget:
         Iterations, as the solver's registry entry defines them.
     memory_mib : float, optional
         Memory of the whole process, in MiB.
+    threads : int, default 1
+        The greatest number of threads. A search without threads, and a search that ends soon, run on one.
 
     Raises
     ------
     OptreeError
-        If a limit is not a number >= 0, or the iterations are no whole number.
+        If a limit is not a number >= 0, or the iterations are no whole number, or the threads no whole number >= 1.
     """
 
     seconds: float | None = None
     iterations: int | None = None
     memory_mib: float | None = None
+    threads: int = 1
 
     def __post_init__(self):
         for name in ("seconds", "iterations", "memory_mib"):
@@ -83,6 +86,8 @@ class Budget:
         if self.iterations is not None and self.iterations % 1:  # NaN for infinity
             text = f"budget: iterations = {self.iterations!r} is not accepted; give a whole number >= 0 or None"
             raise OptreeError(text)
+        if isinstance(self.threads, bool) or not isinstance(self.threads, Integral) or self.threads < 1:
+            raise OptreeError(f"budget: threads = {self.threads!r} is not accepted; give a whole number >= 1")
 
     def start(self) -> Clock:
         """Return a clock that starts now."""
@@ -140,18 +145,19 @@ class Clock:
             signal.signal(signal.SIGINT, before)
 
     def until(self, seconds: float | None) -> Clock:
-        """Return this running clock with another limit on its seconds."""
+        """Return this running clock with another limit on its seconds, for a search on one thread."""
         clock = copy(self)
-        clock.budget = replace(self.budget, seconds=seconds)
+        clock.budget = replace(self.budget, seconds=seconds, threads=1)
         return clock
 
     def halfway(self, iterations: int) -> Clock:
         """Return this running clock with limits halfway from now; ``iterations`` are done so far."""
         clock, budget = copy(self), self.budget
-        clock.budget = Budget(
-            None if budget.seconds is None else (self.seconds() + budget.seconds) / 2,
-            None if budget.iterations is None else (iterations + budget.iterations + 1) // 2,
-            None if budget.memory_mib is None else (rss_mib() + budget.memory_mib) / 2,
+        clock.budget = replace(
+            budget,
+            seconds=None if budget.seconds is None else (self.seconds() + budget.seconds) / 2,
+            iterations=None if budget.iterations is None else (iterations + budget.iterations + 1) // 2,
+            memory_mib=None if budget.memory_mib is None else (rss_mib() + budget.memory_mib) / 2,
         )
         return clock
 

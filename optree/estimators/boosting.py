@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -134,7 +133,7 @@ class _Boosting(NumericEstimator):
                 slope, curvature = derivatives[0][:, k], np.maximum(derivatives[1][:, k], _MIN_CURVATURE)
                 seeded = replace(growth, seed=int(random.randint(np.iinfo(np.int32).max)))
                 targets = self._targets(sample, slope, curvature, weights)
-                path = solve(targets, seeded, effective_n_jobs(self.n_jobs), clock)
+                path = solve(targets, seeded, clock)
                 if path.status != "heuristic":
                     require_iterations(path.status, {"iterations": len(self.stages_)})
                     rest = f" after {count(len(self.stages_), 'stage')}; give more time, or fewer rows or columns"

@@ -49,6 +49,11 @@ _TEXTS = {
             The end of ``fit`` after Ctrl-C. "raise": KeyboardInterrupt, which also ends a search over parameters. The
             fitted attributes are those of the best tree so far, so that the estimator can predict. "return": a warning.
             Ctrl-C before the first step of a search is always raised.
+        n_jobs : int or None, default=None
+            Threads, which share the splits of the root, or the folds of a cross-validation: None for one, -1 for all
+            cores. The tree is the same for any number, unless a limit ends the search. Trees of limited depth and
+            DPDT's trees have such a search, if it takes more than a moment; other searches run on one thread. Each
+            thread needs memory of its own.
     """,
     "common": """
         {limits}
@@ -237,9 +242,6 @@ _TEXTS = {
         {limits}
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
-        n_jobs : int or None, default=None
-            Threads, which share the root splits; the tree is the same for any number. Each thread needs memory for some
-            copies of ``X``.
         class_weight : dict, "balanced" or None, default=None
             Weights of classes, which multiply the weights of rows; of the classifier.
         {categorical}
@@ -313,8 +315,6 @@ _TEXTS = {
             As in ``DPDTreeRegressor``.
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``.
-        n_jobs : int or None, default=None
-            Threads, which share the root splits of a tree.
         {limits}
         {categorical}
         unseen : {"error", "ignore"}, default="error"

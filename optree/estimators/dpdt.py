@@ -6,7 +6,6 @@ import copy
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,7 +57,7 @@ class _DPDTree(TreeViews, NumericEstimator):
             searched = replace(growth, max_features=1)
             sample = read_sample(problem, searched, X=np.zeros((len(problem.y), 1)))
         clock.prepared()
-        path = solve(sample, searched, effective_n_jobs(self.n_jobs), clock)
+        path = solve(sample, searched, clock)
         require_iterations(path.status, {"iterations": path.fitted})
         late = path.status == "time_limit" and len(path.link) == 1 and self.time_limit > 0
         if late := late and not growth.min_impurity_decrease:  # which is a share of the gain on all rows

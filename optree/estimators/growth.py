@@ -47,7 +47,6 @@ class NumericEstimator(TableEstimator):
     min_samples_leaf: int | float = 1
     max_features: int | float | str | None = None
     random_state: int | np.random.RandomState | None = None
-    n_jobs: int | None = None
 
     _fewest_classes, _reads_numbers = 1, True
 

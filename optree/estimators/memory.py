@@ -7,8 +7,11 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from joblib import effective_n_jobs
+
 from optree.budget import Budget, rss_mib
 from optree.errors import NoRoomError, OptreeError, renamed
+from optree.estimators.parameters import check_parameter
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 MODERATE_MIB = 1024  # that the codes of a fit without a memory limit may need
@@ -18,10 +21,11 @@ _LIMITS = {"seconds": "time_limit", "iterations": "iteration_limit", "memory_mib
 
 
 def budget_of(estimator) -> Budget:
-    """Return the limits that an estimator has as parameters; raise OptreeError with the parameter's name."""
+    """Return the limits and threads of an estimator's parameters; raise OptreeError with the parameter's name."""
     limits = {name: getattr(estimator, parameter, None) for name, parameter in _LIMITS.items()}
+    check_parameter("n_jobs", estimator.n_jobs)
     with renamed({f"budget: {name}": parameter for name, parameter in _LIMITS.items()}):
-        return Budget(**limits)
+        return Budget(**limits, threads=effective_n_jobs(estimator.n_jobs))
 
 
 def check_process(memory_limit: float | None) -> None:

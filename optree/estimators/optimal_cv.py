@@ -12,7 +12,6 @@ from math import ceil, fsum, isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
@@ -159,8 +158,6 @@ class OptimalTreeClassifierCV(OptimalTrees):
         The chosen step of lambda: the best mean score, or the greatest lambda whose mean score is at most one standard
         error below the best. Of equal scores the greatest lambda is chosen. The first rule is the default, as its trees
         are small already and its accuracy is what a grid search would find; the second is for trees to be read.
-    n_jobs : int or None, default=None
-        Threads, which share the folds. The result is the same for any number, unless a time limit ends a search.
     {optimal}
     {common}
 
@@ -211,7 +208,6 @@ class OptimalTreeClassifierCV(OptimalTrees):
     cv: object = 5
     scoring: str | Callable | None = None
     rule: str = "best"
-    n_jobs: int | None = None
 
     @documented
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -306,7 +302,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
         """Return the scored trees of each fold."""
         splits = self._splits(rows, groups)
         folds, numbers = [[] for _ in splits], iter(range(len(splits)))
-        threads = min(effective_n_jobs(self.n_jobs), len(splits))
+        threads = min(clock.budget.threads, len(splits))
 
         def work(_: int) -> None:
             for number in numbers:  # shared by all threads

@@ -38,6 +38,7 @@ class TableEstimator(BaseEstimator):
     time_limit: float | None = 30
     memory_limit: float | None = None
     on_interrupt: str = "raise"
+    n_jobs: int | None = None
     verbose: bool = False
 
     # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They

@@ -15,9 +15,10 @@ between two slices, and this module is the place. A search is an object with fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from threading import Condition
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -157,13 +158,54 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, number) for number in range(threads)]
         try:
-            while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
-                pass
-            for future in futures:
-                future.result()
+            is_done = False
+            while not is_done:  # in turns, or Ctrl-C might not be seen before the end
+                done, rest = wait(futures, 0.1, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                is_done = not rest
         except BaseException:
             stop()
             raise
+
+
+class Gate:
+    """A gate before kernels that run side by side, through which one thread passes alone to change their memory.
+
+    ``hurry(True)`` has the running kernels return soon, and ``hurry(False)`` lets kernels run again.
+    """
+
+    def __init__(self, hurry: Callable[[bool], None]):
+        self._hurry, self._changed, self._inside, self._closed = hurry, Condition(), 0, False
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Run a kernel beside others."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until no kernel runs, and let none run."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._closed = True
+            self._hurry(True)
+            self._changed.wait_for(lambda: not self._inside)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._closed = False
+                self._hurry(False)
+                self._changed.notify_all()
 
 
 def enlarge(tables: Iterable[np.ndarray], more: int | None = None) -> Room:

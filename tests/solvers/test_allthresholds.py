@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from support.modes import COMPILED, seeds
-from support.problems import make
 from support.refusal import refused
+from support.thresholds import every_cut, numbers, shallow_objective
 
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
@@ -28,33 +28,6 @@ from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.all_thresholds.search import Search
 
 SOLVER, ORACLE = (solvers.get(name) for name in ("allthresholds", "exhaustive"))
-
-
-def numbers(seed, rows=14, values=8):
-    """Draw a few columns of few values, so that there are ties; 2-4 classes."""
-    random = np.random.RandomState(seed)
-    n, p, classes = random.randint(2, rows), random.randint(1, 4), random.randint(2, 5)
-    X = random.randint(0, random.randint(2, values), (n, p))
-    y = random.randint(0, classes, n) if random.randint(3) else X.sum(axis=1) % classes
-    return X.astype(float), y, classes
-
-
-def every_cut(X, y, classes, weights=None):
-    """Return the problem of all thresholds, with some columns' features in decreasing order."""
-    columns = [X[:, [j]] <= np.unique(X[:, j])[:-1] for j in range(X.shape[1])]
-    codes = np.hstack([column[:, :: -1 if j % 2 else 1] for j, column in enumerate(columns)]).astype(int)
-    codes = codes if codes.shape[1] else np.zeros((len(X), 1), int)
-    return make(codes, y, [2] * codes.shape[1], classes, weights)
-
-
-def objectives(seed):
-    random = np.random.RandomState(seed + 10**6)
-    return Objective.of(
-        ["0", "0", "0.01", "0.05", "0.125"][random.randint(5)],
-        max_depth=int(random.choice([0, 1, 2, 2, 3, 3, 4])),
-        penalty=["split", "leaf"][random.randint(2)],
-        min_samples_leaf=int(random.choice([1, 1, 2, 3])),
-    )
 
 
 def check(problem, objective, **parameters):
@@ -73,7 +46,7 @@ def test_it_is_the_optimum_over_all_cuts(monkeypatch):
         random = np.random.RandomState(seed)
         weights = random.randint(0, 4, len(y)) if seed % 2 else None
         if weights is None or weights.any():
-            check(every_cut(X, y, classes, weights), objectives(seed))
+            check(every_cut(X, y, classes, weights), shallow_objective(seed))
 
 
 @pytest.mark.slow
@@ -86,7 +59,7 @@ def test_more_cuts_than_lanes(monkeypatch):
         X = random.permutation(n * 3).reshape(n, 3).astype(float)
         y = ((X[:, 0] > n) * 1 + (X[:, 1] > n) * (X[:, 2] > 2 * n) + (random.random_sample(n) < 0.2)) % classes
         problem = every_cut(X, y, classes, random.randint(1, 3, n) if seed % 3 else None)
-        objective = replace(objectives(seed), max_depth=2 + seed % 2)
+        objective = replace(shallow_objective(seed), max_depth=2 + seed % 2)
         if seed < 6:
             check(problem, replace(objective, max_depth=2))
         found, engine = (solvers.get(name).solve(problem, objective) for name in ("allthresholds", "optree"))
@@ -201,10 +174,10 @@ def test_bounds_close_in_on_the_optimum():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_is_a_result(threads):
     columns(3, Budget().start(), n=20).run()  # compiles
-    search = columns(4, Budget(seconds=60).start(), n=4000 if COMPILED else 400)
+    search = columns(4, Budget(seconds=60, threads=threads).start(), n=4000 if COMPILED else 400)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    assert search.run(threads) == "interrupted"
+    assert search.run() == "interrupted"
     assert 0 <= search.lower < search.cost
     assert search.tree() is not None or not COMPILED
 
@@ -212,17 +185,15 @@ def test_ctrl_c_is_a_result(threads):
 @pytest.mark.parametrize("least", [1, 5])
 def test_threads_find_the_same_optimum(least):
     small = {"n": 300 if COMPILED else 30, "least": least}
-    alone, together = (columns(3, Budget().start(), **small) for _ in range(2))
-    assert alone.run(1) == together.run(3) == "optimal"
+    alone, together = (columns(3, Budget(threads=threads).start(), **small) for threads in (1, 3))
+    assert alone.run() == together.run() == "optimal"
     assert alone.cost == together.cost == together.lower
+    assert alone.tree() == together.tree()
 
 
-def test_what_it_does_not_accept():
-    problem = every_cut(*numbers(1))
-    for key, value in (("threads", 0), ("max_depth", 13)):
-        depth = value if key == "max_depth" else 2
-        with refused("solver allthresholds", f"{key} = {value} is not accepted"):
-            SOLVER.solve(problem, Objective.of("0", max_depth=depth), **({} if key == "max_depth" else {key: value}))
+def test_a_greater_depth_is_not_accepted():
+    with refused("solver allthresholds", "max_depth = 13 is not accepted"):
+        SOLVER.solve(every_cut(*numbers(1)), Objective.of("0", max_depth=13))
 
 
 @pytest.fixture

@@ -31,7 +31,8 @@ def seeds(many: int) -> range:
 
 def search(X, y, weights, classes, nodes, depth, threads=1, merge=False, **limits):
     growth = Growth(depth, tuple(nodes), X.shape[1], **limits)
-    return solve(presort(np.ascontiguousarray(X), y, classes, weights, merge), growth, threads)
+    sample = presort(np.ascontiguousarray(X), y, classes, weights, merge)
+    return solve(sample, growth, Budget(threads=threads).start())
 
 
 def cost(path, alpha, weight=1):

@@ -34,6 +34,7 @@ from optree.bench.runs.jobs import (
     group_into_jobs,
     max_seconds,
     resources,
+    threads,
 )
 from optree.bench.runs.record import Run, comparison_key
 from optree.bench.runs.store import AGAIN, Cell, digest_of
@@ -273,6 +274,9 @@ def test_what_a_job_asks_for_follows_from_the_limits_of_its_runs():
     assert resources([replace(WANTED, limits={})]) == {"mem_mb": UNLIMITED_MIB, "runtime": UNLIMITED_MINUTES}
     model = model_run("iris", "search", "DPDTreeClassifier", "0", space="dpdt", trials=9)
     assert resources([model]) == {"mem_mb": UNLIMITED_MIB, "runtime": 2 + 10 * MODEL_MINUTES}
+    several = replace(WANTED, limits=limits | {"threads": 3})
+    assert [threads(runs) for runs in ([WANTED], [WANTED, several], [model])] == [1, 3, 1]
+    assert threads([replace(model, parameters={"n_jobs": 2}), replace(model, parameters={"n_jobs": None})]) == 2
 
 
 def test_runs_of_an_unknown_peer_are_refused(tmp_path):

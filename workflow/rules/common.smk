@@ -24,7 +24,7 @@ import yaml
 from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs import store
-from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources
+from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources, threads
 from optree.bench.runs.levels import at_level
 from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs

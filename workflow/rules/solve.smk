@@ -31,6 +31,7 @@ rule solve:
         f"{RESULTS}/logs/solve/{{job}}.log",
     wildcard_constraints:
         job="[0-9a-f]{16}",
+    threads: lambda wildcards: threads(job_of(wildcards).runs)
     resources:
         mem_mb=lambda wildcards: resources(job_of(wildcards).runs)["mem_mb"],
         runtime=lambda wildcards: resources(job_of(wildcards).runs)["runtime"],

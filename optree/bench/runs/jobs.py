@@ -143,6 +143,12 @@ def group_into_jobs(cells: Iterable[Cell], job_seconds: float = JOB_SECONDS) -> 
     return [Job(job[0].run.dataset, job[0].run.encoding, tuple(job)) for job in jobs]
 
 
+def threads(runs: Iterable[Run]) -> int:
+    """Return the cores that a job asks for: the threads of a search, or of a model; all cores count as one."""
+    asked = (run.limits.get("threads", 1) if run.model is None else run.parameters.get("n_jobs") or 1 for run in runs)
+    return max(1, *asked)
+
+
 def resources(runs: Iterable[Run]) -> dict[str, int]:
     """Return a job's requests to a scheduler, ``mem_mb`` and ``runtime`` (minutes)."""
     runs = list(runs)

@@ -28,6 +28,7 @@ _LIMITS = {
         "seconds": {"type": ["number", "null"]},
         "iterations": {"type": ["integer", "null"]},
         "memory_mib": {"type": ["number", "null"]},
+        "threads": {"type": "integer", "minimum": 1},
     },
 }
 

@@ -121,7 +121,7 @@ def _row(entry: dict) -> dict:
         "constant_features": len(data["constant"]),
         **_some(data, "encoded_features", "parts", "classes"),
         **{f"data_{name}": data[name] for name in ("source", "version", "sha256")},
-        **{f"limit_{name}": limits.get(name) for name in ("seconds", "iterations", "memory_mib")},
+        **{f"limit_{name}": limits.get(name) for name in ("seconds", "iterations", "memory_mib", "threads")},
         "iteration": entry["iteration"],
         **_some(machine, "host", "date", "cores", "cpu", "system"),
         "versions": versions_text(machine),
@@ -159,7 +159,7 @@ PROOF = (
 _WHOLE = (
     *(name for name, constraint in CONSTRAINTS.items() if constraint.unset is None),
     *("depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
-    *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
+    *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations", "limit_threads"),
     *("proof_bytes", "proof_supports"),
 )
 _REAL = (

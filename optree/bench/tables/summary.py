@@ -25,7 +25,12 @@ STATUS = {
 }
 _TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
 _MEASURED = ["host", "cpu", "cores", "system", "date", "versions", "solver", "code", "commit"]
-_UNITS = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
+_UNITS = {
+    "limit_seconds": "s",
+    "limit_iterations": "iterations",
+    "limit_memory_mib": "MiB",
+    "limit_threads": "threads",
+}
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
 _GROUP = [
     "dataset",

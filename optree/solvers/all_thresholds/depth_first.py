@@ -10,7 +10,7 @@ Bounds and their proofs: `intervals.py`. Complexity: at most 1 + (p n)^(depth - 
 rows, each with O(p n) steps of O(p n). In practice tens or hundreds of thresholds of a node are evaluated.
 
 The kernel works on a stack of nodes, one per level, and returns after a number of steps. The state of the root is in a
-pool of its own that threads share: a thread asks for its ``turn`` to take the next threshold.
+pool of its own. In a long search the evaluation of a threshold of the root is a task for any machine (``tasks.py``).
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from optree.solvers.all_thresholds.nodes import (
     split_node,
     weights_below,
 )
-from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, PAUSED
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 NEXT, LEFT, RIGHT = range(3)  # phases of a node: take a threshold, search its left child, search its right child
+ALONE, TAKE, OPEN, TASK, CLOSE = range(5)  # see `search`
 
 
 @inner_function
@@ -86,8 +87,8 @@ def open_child(sample, rules, machine, level, side, budget, general):
 
 
 @inner_function
-def next_threshold(sample, rules, machine, level, known, queue, general):
-    """Take a threshold and start the search of its left child; return False if there is none."""
+def choose_threshold(rules, machine, level, known, queue):
+    """Take a threshold; return False if there is none."""
     frame, current, chosen = machine.frame[level], machine.current[level], machine.chosen
     while True:
         at = dequeue(known, queue)
@@ -110,9 +111,16 @@ def next_threshold(sample, rules, machine, level, known, queue, general):
     between = rules.error * (weights[current["last"] + 1] - weights[threshold + 1])
     machine.low[level, 0] = max(current["first_left"], current["last_left"] - between)
     frame["phase"] = LEFT
-    budget = known["limit"] - rules.penalty - machine.low[level, 1] + frame["half"]
-    open_child(sample, rules, machine, level, 0, budget, general)
     return True
+
+
+@inner_function
+def open_next(sample, rules, machine, level, limit, general):
+    """Start the search of the left child of the current threshold, or after it of the right child."""
+    frame = machine.frame[level]
+    side = frame["phase"] - LEFT
+    budget = limit - rules.penalty - machine.low[level, 1 - side] + frame["half"]
+    open_child(sample, rules, machine, level, side, budget, general)
 
 
 @inner_function
@@ -158,11 +166,13 @@ def advance(sample, rules, machine, level, known, queue, tree, general):
         store_child(machine, level)
         if frame["phase"] == LEFT:
             frame["phase"] = RIGHT
-            budget = known["limit"] - rules.penalty - machine.low[level, 0] + frame["half"]
-            open_child(sample, rules, machine, level, 1, budget, general)
+            open_next(sample, rules, machine, level, known["limit"], general)
             return True
         close_threshold(sample, rules, machine, level, known, queue, tree)
-    return next_threshold(sample, rules, machine, level, known, queue, general)
+    more = choose_threshold(rules, machine, level, known, queue)
+    if more:
+        open_next(sample, rules, machine, level, known["limit"], general)
+    return more
 
 
 @kernel
@@ -180,12 +190,22 @@ def begin(sample, rules, machine, pool, packed, budget, general):
 
 
 @kernel
-def search(sample, rules, machine, pool, steps, turn, general):
-    """Search for a number of steps, each an evaluation of up to 32 thresholds of a node.
+def search(sample, rules, machine, pool, steps, mode, general):
+    """Search for a number of steps, each an evaluation of up to 32 thresholds of a node; return COMPLETE or PAUSED.
 
-    Without ``turn`` the kernel returns ASKS before it reads or writes the pool of the root.
+    mode : ALONE to search the whole tree. In the other modes a task is the machine's threshold of the root. TAKE: take
+    the next one from the pool of the root, or return COMPLETE if there is none. OPEN: start its evaluation, below the
+    limit in the root's level of the machine. TASK: go on with it; the pool is not used. CLOSE: update the pool by it.
+    (A kernel for each mode would compile all inner functions again.)
     """
     machine, top = borrow(machine), rules.depth
+    if mode == TAKE:
+        return PAUSED if choose_threshold(rules, machine, top, pool.known[0], pool.queue) else COMPLETE
+    if mode == CLOSE:
+        close_threshold(sample, rules, machine, top, pool.known[0], pool.queue, pool.tree)
+        return COMPLETE
+    if mode == OPEN:
+        open_next(sample, rules, machine, top, machine.known[top]["limit"], general)
     while True:
         level = machine.state[LEVEL]
         if level == top:
@@ -198,8 +218,16 @@ def search(sample, rules, machine, pool, steps, turn, general):
             steps -= 1
             machine.state[ITERATIONS] += 1
             more = evaluate(sample, rules, machine, level, known, queue, tree, general)
-        elif level == top and not turn:
-            return ASKS
+        elif level == top and mode != ALONE:
+            frame = machine.frame[top]
+            if frame["phase"] == NEXT:
+                return COMPLETE
+            store_child(machine, top)
+            if frame["phase"] == RIGHT:
+                return COMPLETE
+            frame["phase"] = RIGHT
+            open_next(sample, rules, machine, top, machine.known[top]["limit"], general)
+            more = True
         else:
             more = advance(sample, rules, machine, level, known, queue, tree, general)
         if not more:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import depth_first as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
-from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
+from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, Machine
 from optree.solvers.all_thresholds.rows import Rows, Split, Tree
+from optree.solvers.all_thresholds.tasks import WINDOW, Task, Tasks
 from optree.solvers.driver import Sweep, drive, together
-from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
+from optree.solvers.kernels.codes import COMPLETE, INFINITE
 from optree.solvers.polishing import polished
 from optree.solvers.routing import ALL_THRESHOLDS
 from optree.solvers.starts import heuristics
@@ -73,6 +75,18 @@ def _new_machine(rows: Rows, penalty: int, depth: int, min_rows: int, general: b
         subtree=np.empty((levels, 2, splits, 3), np.int64),
         state=np.zeros(2, np.int64),
     )
+
+
+@dataclass
+class _Offers:
+    """Heuristics beside the tasks of a search: their trees are known at once, and limit the costs when they are due.
+
+    The due time is a number of iterations of closed tasks, which does not depend on threads.
+    """
+
+    due: int = int(INFINITE)
+    is_over: bool = False
+    is_paused: bool = False  # whether other heuristics come later
 
 
 class AnytimeSearch:
@@ -152,7 +166,7 @@ class Search(AnytimeSearch):
         self._solved, self._base, self._before = 1, 0, 0
         n, self.min_rows = self.rows.packed.shape[1], self.objective.min_samples_leaf
         self.depth = max(0, min(self.objective.max_depth, n - 1)) if 2 * self.min_rows <= n else 0
-        self._machines = []
+        self._machines, self._tasks = [], None
 
     @property
     def iterations(self) -> int:
@@ -164,11 +178,12 @@ class Search(AnytimeSearch):
         self.lower, self.starts = other.lower, other.starts or other._heuristics
         self.offer(other.tree(), other.cost)
 
-    def run(self, threads: int = 1) -> str:
+    def run(self) -> str:
         """Search; return the status."""
-        return self.finish(lambda: self._run(threads))
+        status, self._tasks = self.finish(self._run), None
+        return status
 
-    def _run(self, threads: int) -> None:
+    def _run(self) -> None:
         """Search depth after depth."""
         if self.depth < 2 or not self.cost:
             if self.depth:
@@ -176,7 +191,7 @@ class Search(AnytimeSearch):
         elif not self._start():
             base = self._base
             for depth in range(self._solved + 1, self.depth + 1):
-                base = self._solve(depth, base, threads if depth > 2 else 1)
+                base = self._solve(depth, base)
                 if self.status:
                     break
 
@@ -202,91 +217,179 @@ class Search(AnytimeSearch):
 
     def _start(self) -> str | None:
         """Make a machine, if there is memory for it; return the limit that is reached, or None."""
-        (p, n), each = self.rows.packed.shape, 16 * (self.depth - 1)
-        each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
-        self.status = self.clock.limit(0, p * n * each / 2**20)
+        self.status = self.clock.limit(0, self._mib)
         if not self.status:
-            self._machines.append(_new_machine(self.rows, self.scale.penalty, self.depth, self.min_rows, self.general))
+            self._add_machine()
         return self.status
 
-    def _solve(self, depth: int, base: int, threads: int) -> int:
+    @property
+    def _mib(self) -> float:
+        """Return the memory of a machine."""
+        (p, n), each = self.rows.packed.shape, 16 * (self.depth - 1)
+        each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
+        return p * n * each / 2**20
+
+    def _add_machine(self) -> None:
+        """Make a machine."""
+        self._machines.append(_new_machine(self.rows, self.scale.penalty, self.depth, self.min_rows, self.general))
+
+    def _solve(self, depth: int, base: int) -> int:
         """Search for a better tree of a depth; return a lower bound on all trees of this depth."""
         first, rules = self._machines[0], self._rules(depth, base)
         queue = np.empty(first.queue.shape[1], INTERVAL)
         pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
+        self._tasks, before = None, self.cost
         self._lay_out(first, rules, pool)
-        if threads > 1:
-            self._share(rules, pool, threads)
-        else:
-            slices, end = self._slices(rules, pool, first, True), self.end
-            self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
-            while self.status is None and self.iterations >= end:
-                self.offer_heuristics()
-                pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
-                end = self.end
-                self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
+        if depth == 2 or not self.has_offers:
+            self._search_alone(rules, pool)
+        if depth > 2 and self.has_offers and self.status is None:
+            self._share(rules, pool)
         known = pool.known[0]
-        if known["cost"] < self.cost:
-            found = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)
-            self.offer(found, int(known["cost"]))
+        if known["cost"] < before and known["cost"] <= self.cost:  # ties: not the tree of a heuristic
+            self._tree = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)
+            self.cost = int(known["cost"])
         if depth == self.depth:
             self.lower = max(self.lower, min(self.cost, self._bound(pool, depth)))
         return min(int(known["lower"]), self.cost)
 
+    def _search_alone(self, rules: Rules, pool: Pool) -> None:
+        """Search on one thread to the end, or with more than two levels until heuristics are due."""
+        sweep = self._sweep(rules, pool, self._machines[0], kernel.ALONE)
+        self.status = drive(sweep, self.clock, first=self.rows.first_slice, end=self.end)
+        while self.status is None and self.iterations >= self.end:
+            self._improve(pool)
+            if rules.depth > 2:
+                return
+            self.status = drive(sweep, self.clock, first=self.rows.first_slice, end=self.end)
+
+    def _improve(self, pool: Pool) -> None:
+        """Offer the trees of heuristics, and search for cheaper trees only."""
+        self.offer_heuristics()
+        pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
+
     def _bound(self, pool: Pool, depth: int) -> int:
         """Return the lower bound on all trees: evaluated, in the queue, or under evaluation."""
-        known = pool.known[0]
+        known, frame = pool.known[0], self._machines[0].frame[depth]
         places = np.arange(known["head"], known["tail"]) % len(pool.queue)
-        frames = [m.frame[depth] for m in self._machines if depth > 2 and m.frame[depth]["phase"] != kernel.NEXT]
-        bounds = [known["lower"], *(frame["bound"] for frame in frames), *pool.queue["bound"][places]]
-        return int(min(bounds))
+        if self._tasks:
+            under_way = [task.bound for task in self._tasks.open]
+        else:
+            under_way = [frame["bound"]] if depth > 2 and frame["phase"] != kernel.NEXT else []
+        return int(min([known["lower"], *under_way, *pool.queue["bound"][places]]))
 
     def _interval(self, pool: Pool, depth: int) -> tuple[int, int]:
         """Return (cost of the incumbent, lower bound) during the search of a depth."""
         upper = min(self.cost, int(pool.known[0]["cost"]))
         return upper, max(self.lower, min(upper, self._bound(pool, depth))) if depth == self.depth else self.lower
 
-    def _slices(self, rules: Rules, pool: Pool, machine: Machine, turn: bool) -> Sweep:
-        """Return the search of one machine; without ``turn`` the search ends where the root is needed."""
+    def _call(self, rules: Rules, pool: Pool, machine: Machine, mode: int, steps: int = 0) -> int:
+        """Call the kernel; return its code."""
+        return kernel.search(self.rows.sample, rules, machine, pool, steps, mode, self.general)
+
+    def _sweep(self, rules: Rules, pool: Pool, machine: Machine, mode: int, threads: int = 1) -> Sweep:
+        """Return the search of one machine, ALONE or of a TASK."""
 
         def step(iterations: int) -> int:
-            code = kernel.search(self.rows.sample, rules, machine, pool, iterations, turn, self.general)
-            if turn:
+            code = self._call(rules, pool, machine, mode, max(1, iterations // threads))
+            if mode == kernel.ALONE:
                 self._note(*self._interval(pool, rules.depth))
-            return COMPLETE if code == ASKS or self.status else code
+            return COMPLETE if self.status else code
 
         return Sweep(lambda: self.iterations, step)
 
-    def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
-        """Share the thresholds of the root among threads; each stores its result and takes the next threshold."""
-        for _ in range(threads - len(self._machines)):
-            self._machines.append(_new_machine(self.rows, self.scale.penalty, self.depth, self.min_rows, self.general))
-        for machine in self._machines[1:]:
-            self._lay_out(machine, rules)
-            machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
-        turn, busy = threading.Condition(), set()
+    def _share(self, rules: Rules, pool: Pool) -> None:
+        """Search on all threads; the evaluations of the root's thresholds are tasks (``tasks.py``)."""
+        top, first, first_slice = rules.depth, self._machines[0], self.rows.first_slice
+        first.known[top]["limit"] = pool.known[0]["limit"]
+        self.status = drive(self._sweep(rules, pool, first, kernel.TASK), self.clock, first=first_slice)
+        if self.status:
+            return
+        if first.frame[top]["phase"] != kernel.NEXT:
+            self._call(rules, pool, first, kernel.CLOSE)
+        threads, done = self._join(rules), self.iterations  # of closed tasks
+
+        def take(machine: Machine) -> Task | None:
+            is_taken = self._call(rules, pool, machine, kernel.TAKE) != COMPLETE
+            return Task.taken(machine, top, int(pool.known[0]["limit"])) if is_taken else None
+
+        def close(machine: Machine, task: Task) -> None:
+            nonlocal done
+            task.load(machine, top)
+            self._call(rules, pool, machine, kernel.CLOSE)
+            done += task.iterations
+            self._note(*self._interval(pool, top))
+            if done >= self.end:
+                self.end, offers.due = INFINITE, _LATER * done
+                tasks.ready.appendleft(None)
+
+        def may_go_on() -> bool:
+            if done >= offers.due and not offers.is_over:
+                return False
+            if done >= offers.due:
+                pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
+                self._plan_offers(offers, done)
+            return True
+
+        def offer() -> None:
+            for found in self._offers:
+                if found is None:
+                    offers.is_paused = True
+                    break
+                with turn:
+                    self.offer(*found)
+                    self._note(*self._interval(pool, top))
+            offers.is_over = True
+
+        offers, turn = _Offers(), threading.Condition()
+        tasks = self._tasks = Tasks(take, close, may_go_on)
 
         def work(number: int) -> None:
             machine = self._machines[number]
-            with_turn, alone = (self._slices(rules, pool, machine, shared) for shared in (True, False))
+            sweep = self._sweep(rules, pool, machine, kernel.TASK, threads)
             while self.status is None:
                 with turn:
-                    busy.discard(number)
-                    if with_turn.step(0) == COMPLETE:
-                        turn.notify_all()
-                        if not busy:
+                    tasks.advance(machine)
+                    turn.notify_all()
+                    if not tasks.ready:
+                        if tasks.is_over:
                             return
                         turn.wait(0.1)  # until another thread has a result
                         continue
-                    busy.add(number)
-                    turn.notify_all()
-                if limit := drive(alone, self.clock, first=self.rows.first_slice):
-                    self.status = self.status or limit
+                    task = tasks.ready.popleft()
+                if task is None:
+                    offer()
+                    continue
+                before = int(machine.state[ITERATIONS])
+                task.load(machine, top)
+                self._call(rules, pool, machine, kernel.OPEN)
+                limit = drive(sweep, self.clock, first=first_slice)
+                self.status = self.status or limit
+                if self.status is None:
+                    task.finish(machine, top, int(machine.state[ITERATIONS]) - before)
 
         try:
-            together(work, threads, self._interrupt)
+            together(work, threads, self._interrupt) if threads > 1 else work(0)
         except KeyboardInterrupt:
             self.status = "interrupted"
+        if offers.due < INFINITE:
+            self._plan_offers(offers, done)
+
+    def _plan_offers(self, offers: _Offers, done: int) -> None:
+        """Plan the next heuristics after those that are over."""
+        self.end = _LATER * done if offers.is_paused else INFINITE
+        offers.due, offers.is_over, offers.is_paused = INFINITE, False, False
+
+    def _join(self, rules: Rules) -> int:
+        """Lay out all rows for each thread, as memory allows; return the number of threads."""
+        more = min(self.clock.budget.threads, WINDOW) - len(self._machines)
+        while more > 0 and not self.clock.has_room(more * self._mib):
+            more -= 1
+        for _ in range(more):
+            self._add_machine()
+        for machine in self._machines[1:]:
+            self._lay_out(machine, rules)
+            machine.frame[rules.depth] = self._machines[0].frame[rules.depth]
+        return len(self._machines)
 
     def _interrupt(self) -> None:
         """Stop the threads."""

@@ -27,19 +27,17 @@ from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.all_thresholds.search import GIVEN, AnytimeSearch, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.all_thresholds.value_rows import ValueRows
-from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.base import Solver, Task
 from optree.solvers.routing import ALL_THRESHOLDS, DEEPEST, SPARSE_THRESHOLDS
 
 
-def run(task: Task, seed: int, threads: int) -> Outcome:
+def run(task: Task, seed: int) -> Outcome:
     """Search depth after depth. ``seed`` is unused: the search draws no random numbers."""
     if task.objective.max_depth > DEEPEST:
         raise OptreeError(
             f"solver allthresholds: max_depth = {task.objective.max_depth} is not accepted; give 0 to {DEEPEST}"
         )
-    if threads < 1:
-        raise OptreeError(f"solver allthresholds: threads = {threads} is not accepted; give a whole number >= 1")
-    return run_search(task, ALL_THRESHOLDS, threads)
+    return run_search(task, ALL_THRESHOLDS)
 
 
 def run_sparse(task: Task, seed: int) -> Outcome:
@@ -47,7 +45,7 @@ def run_sparse(task: Task, seed: int) -> Outcome:
     return run_search(task, SPARSE_THRESHOLDS)
 
 
-def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
+def run_search(task: Task, name: str, may_leave: bool = False) -> Outcome:
     """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
     kind, problem = ValueRows if task.problem.target.kind == "values" else Rows, task.problem
     if task.scale.charges:
@@ -58,7 +56,7 @@ def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False)
     if rows is not charged:
         problem.forget(whole)  # its columns are overwritten
     task.clock.prepared()
-    arguments = rows, rows.limits(task.objective), task.scale, task.clock, task.trace, name, threads
+    arguments = rows, rows.limits(task.objective), task.scale, task.clock, task.trace, name
     best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
@@ -98,7 +96,6 @@ def search(
     clock: Clock,
     trace: Trace,
     name: str,
-    threads: int = 1,
     may_leave: bool = False,
     incumbent: int | None = None,
 ) -> tuple[Tree, int, str, dict[str, int], str]:
@@ -117,7 +114,7 @@ def search(
     )
     if incumbent is not None:
         found.offer(GIVEN, incumbent - certain)
-    status = found.run(threads) if threads > 1 else found.run()
+    status = found.run()
     clock.searched()
     return found.tree(), max(0, found.lower + certain), status, {"iterations": found.iterations}, found.name
 
@@ -135,7 +132,6 @@ SOLVER = Solver(
     exact=True,
     iteration=_ITERATION,
     run=run,
-    parameters={"threads": Parameter(int, 1, "threads that share the root's thresholds, from depth three on")},
 )
 
 SPARSE = Solver(

@@ -62,12 +62,12 @@ class Path:
         return int(np.argmax(self.least_alpha <= alpha))
 
 
-def solve(sample: Sample, growth: Growth, threads: int = 1, clock: Clock | None = None) -> Path:
-    """Search by backward induction over the states (``induction.py``); ``threads`` share the root's splits.
+def solve(sample: Sample, growth: Growth, clock: Clock | None = None) -> Path:
+    """Search by backward induction over the states (``induction.py``); the clock's threads share the root's splits.
 
     The trees are the same for any number of threads. At a limit they are from the finished splits of the root.
     """
-    return _Search(sample, growth, clock or Budget().start()).run(threads)
+    return _Search(sample, growth, clock or Budget().start()).run()
 
 
 class _Search:
@@ -108,10 +108,11 @@ class _Search:
         machine.frame_features[0] = np.arange(p)
         return machine
 
-    def run(self, threads: int) -> Path:
+    def run(self) -> Path:
         """Search, with threads if they pay; return the path."""
         self._sweep(0).step(1)  # the root's candidate splits
         self.n_actions = int(self.machines[0].frame[0]["n_actions"])
+        threads = self.clock.budget.threads
         if threads > 1 and self.n_actions > 1 and self.rules.depth > 2:
             try:
                 self._share(min(threads, self.n_actions))

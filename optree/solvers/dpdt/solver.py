@@ -53,7 +53,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
         least_alpha=scale.penalty / per_loss,
     )
     sample = read_sample(kept, growth, clock.check)
-    path = solve(sample, replace(growth, max_features=sample.features), clock=clock)
+    path = solve(sample, replace(growth, max_features=sample.features), clock)
     trees = zip(path.loss, path.penalty, strict=True)
     costs = [(loss if by_value else int(loss)) * per_loss + int(splits) * scale.penalty for loss, splits in trees]
     root = int(path.link[costs.index(min(costs))])

@@ -3,6 +3,10 @@
 An entry stores its support as an earlier entry and a clause, which selects some of that entry's rows. A look-up that
 meets an equal hash rebuilds the rows from this chain and compares all of them. Keys are therefore exact, and the size
 of an entry does not depend on the number of rows. A family may add fields to ``ENTRY``; new entries hold zeros there.
+
+Threads share a memo, each with a ``chain`` of its own, if new entries come from `new_entry` and `publish`. The key of
+an entry does not change after `publish`, and slots are filled one after the other, never emptied. So one of two threads
+that publish the same key finds the entry of the other, and a key has one entry. A table grows while no kernel runs.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ import numpy as np
 
 from optree.solvers.driver import Room
 from optree.solvers.kernels import row_set_table
+from optree.solvers.kernels.atomics import add, swap
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.kernels.row_set_table import LOW, new_slots, occupy, probe
+from optree.solvers.kernels.row_set_table import LOW, new_slots, occupy, probe, slot_of
 
 ENTRY = np.dtype(
     [
-        ("hash", np.int64),  # of the rows, not negative
+        ("hash", np.int64),  # of the rows, not negative; -1 for an entry that is not in the table
         ("lower", np.int64),  # lower bound of the optimal cost
         ("upper", np.int64),  # upper bound
         ("parent", np.int64),  # an earlier entry ...
@@ -117,9 +122,9 @@ def find(memo, rows, key, hashed, limits):
 
 
 @inner_function
-def insert(memo, place, hashed, limits, parent, clause, lower, upper):
-    """Add an entry, in the first free slot from ``place`` on; return its number."""
-    number = memo.used[0]
+def new_entry(memo, hashed, limits, parent, clause, lower, upper):
+    """Return the number of a new entry, which is not in the table yet."""
+    number = add(memo.used, 0, 1)
     entry = memo.entry[number]
     entry["hash"] = hashed
     entry["limits"] = limits
@@ -128,6 +133,29 @@ def insert(memo, place, hashed, limits, parent, clause, lower, upper):
     entry["lower"] = lower
     entry["upper"] = upper
     entry["feature"] = -1
-    occupy(memo.slots, place, hashed, number)
-    memo.used[0] = number + 1
     return number
+
+
+@inner_function
+def insert(memo, place, hashed, limits, parent, clause, lower, upper):
+    """Add an entry, in the first free slot from ``place`` on; return its number. For a memo of one thread."""
+    number = new_entry(memo, hashed, limits, parent, clause, lower, upper)
+    occupy(memo.slots, place, hashed, number)
+    return number
+
+
+@inner_function
+def publish(memo, rows, key, number):
+    """Put a new entry of the support ``key`` into the table; return the entry of the support, another thread's if any.
+
+    An entry that another thread's entry replaces stays out of the table.
+    """
+    entry = memo.entry[number]
+    hashed, limits = entry["hash"], entry["limits"]
+    at, place = find(memo, rows, key, hashed, limits)
+    while at < 0:
+        if swap(memo.slots, place, -1, slot_of(hashed, number)):
+            return number
+        at, place = find(memo, rows, key, hashed, limits)
+    entry["hash"] = -1
+    return at

@@ -41,13 +41,19 @@ def probe(slots, hashed, place):
 
 
 @inner_function
+def slot_of(hashed, number):
+    """Return the slot of an entry."""
+    return (hashed & ~LOW) | number
+
+
+@inner_function
 def occupy(slots, place, hashed, number):
     """Put an entry into the first free slot from ``place`` on, for example from its hash on."""
     mask = len(slots) - 1
     place &= mask
     while slots[place] >= 0:
         place = (place + 1) & mask
-    slots[place] = (hashed & ~LOW) | number
+    slots[place] = slot_of(hashed, number)
 
 
 @inner_function
@@ -58,10 +64,11 @@ def has_room(slots, entry, used, more):
 
 @kernel
 def fill_slots(slots, entry, used):
-    """Enter the first ``used`` entries into free slots."""
+    """Enter the first ``used`` entries into free slots, without entries that are in no table."""
     for number in range(used):
         hashed = entry[number]["hash"]
-        occupy(slots, hashed, hashed, number)
+        if hashed >= 0:
+            occupy(slots, hashed, hashed, number)
 
 
 def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep, *beside: np.ndarray) -> Room:

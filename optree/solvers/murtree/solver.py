@@ -15,7 +15,7 @@ Both searches minimise errors + penalty for each split. The fast search adds the
 search asks for the fewest errors with 1, 2, ... splits (Algorithm 6). Where splits are free, ``fewest_splits`` breaks
 ties of the errors by the number of splits. One error then costs the fast search more than all splits together, and the
 paper's search runs Algorithm 7. Searches are the same on every machine; "random" features follow the seed. A long fast
-search deepens iteratively (`fast.search.Search.solve`).
+search deepens iteratively (`fast.search.Search.solve`), on as many threads as the budget has (``fast/shared_root.py``).
 
 The best trees of two levels follow from the extremes over pairs of columns, which know no minimum of rows in a leaf.
 With ``min_samples_leaf`` above 1 the engine searches (``route``), or for values the search over all thresholds. Both
@@ -101,7 +101,10 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts
         tree = (known and known.best) or Tree.leaf(task.problem)
     else:
         tree = search.tree(task.problem, search.incumbent)
-    return Outcome(tree, search.lower // unit + offset, status, search.counters)
+    lower = search.lower // unit + offset
+    if unit == 1 and task.cost(tree) == lower:  # which may be less than the search has counted, see `store_interval`
+        status = "optimal"
+    return Outcome(tree, lower, status, search.counters)
 
 
 def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options: Options) -> Outcome:

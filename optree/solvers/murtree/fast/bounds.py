@@ -39,6 +39,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.murtree.fast.stack import TWO_LEVELS
 from optree.solvers.murtree.fast.two_levels import pair_weights
 
 
@@ -97,12 +98,15 @@ def split_bound(stack, d, j, a):
 @inner_function
 def store_interval(stack, memo, rules, d):
     """Write the interval of level ``d`` (B4), and its incumbent, to the memo."""
-    apart()
     frame = stack.frame[d]
     entry = memo.entry[frame["entry"]]
-    if frame["upper"] < entry["upper"]:
-        entry["upper"], entry["child0_splits"] = frame["upper"], frame["child0_splits"]
-        entry["feature"] = stack.column[d, frame["best"]] - 1 if frame["best"] >= 0 else -1
+    is_first = frame["upper"] < frame["budget"] or frame["place"] < 0  # see `shared_root.py`
+    upper = frame["upper"] + (0 if is_first else 1)
+    if upper < entry["upper"] or (is_first and upper == entry["upper"]):
+        entry["upper"], entry["child0_splits"] = upper, frame["child0_splits"]
+        entry["feature"] = -1
+        if frame["best"] >= 0:
+            entry["feature"] = stack.column[d, frame["best"]] - 1 if frame["place"] >= 0 else TWO_LEVELS
     lower = frame["upper"]
     for j in range(1, frame["columns"]):
         for a in range(frame["allocations"]):

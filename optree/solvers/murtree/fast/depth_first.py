@@ -12,9 +12,9 @@ import numpy as np
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.memo import find, insert, limits_of
+from optree.solvers.kernels.memo import find, limits_of, new_entry, publish
 from optree.solvers.kernels.row_set_table import has_room
-from optree.solvers.murtree.fast.bounds import split_bound, store_interval
+from optree.solvers.murtree.fast.bounds import split_bound
 from optree.solvers.murtree.fast.expand import (
     expand,
     insert_child,
@@ -24,6 +24,7 @@ from optree.solvers.murtree.fast.expand import (
     take_bound,
 )
 from optree.solvers.murtree.fast.pack_rows import build_node, select_child
+from optree.solvers.murtree.fast.shared_root import STOP, THREADS, open_root, store, visit_root
 from optree.solvers.murtree.fast.stack import ITERATIONS, LEVEL, UNBUILT, clause_of
 from optree.solvers.murtree.limits import normal_splits_inner
 
@@ -84,7 +85,7 @@ def descend(data, stack, memo, rules, d, child):
     below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - (bound - lower)
     at, hashed = look_up_child(data, stack, memo, d, j, child, limits)
     if at < 0:
-        at = insert_child(stack, memo, d, j, child, hashed, limits, lower, stack.child_leaf[d, child, j])
+        at = insert_child(data, stack, memo, d, j, child, hashed, limits, lower, stack.child_leaf[d, child, j], 0)
     below["entry"] = at
     for w in range(len(stack.support)):
         stack.key[d - 1, w] = stack.support[w]
@@ -101,19 +102,21 @@ def start(data, stack, memo, rules):
     for w in range(len(stack.support)):
         stack.key[d, w] = data.rows[-1, w] & data.rows[clause, w]
     hashed = hash_words(stack.key[d], data.salt)
-    at, place = find(memo, data.rows, stack.key[d], hashed, limits)
+    at, _ = find(memo, data.rows, stack.key[d], hashed, limits)
     if at < 0:
-        at = insert(memo, place, hashed, limits, 0, clause, 0, INFINITE)
+        at = publish(memo, data.rows, stack.key[d], new_entry(memo, hashed, limits, 0, clause, 0, INFINITE))
     frame["entry"] = at
     select_child(stack, last, rules.column, rules.child)
 
 
 @inner_function
-def advance(data, stack, memo, rules, d, many, squares):
+def advance(data, stack, memo, shared, rules, d, many, squares):
     """Do one step of level ``d``; return False if the level has no candidate left."""
     frame, state = stack.frame[d], stack.state
+    if d == rules.levels:
+        visit_root(stack, shared, rules)
     if frame["column"] < 0:
-        if not next_candidate(stack, rules, d):
+        if not next_candidate(stack, shared, rules, d):
             return False
         if d > 3:
             look_up_children(data, stack, memo, rules, d, many, squares)
@@ -132,7 +135,7 @@ def advance(data, stack, memo, rules, d, many, squares):
 
 
 @kernel
-def search(data, stack, memo, rules, many, squares, iterations):
+def search(data, stack, memo, shared, rules, many, squares, iterations):
     """Search for some more iterations; return COMPLETE, PAUSED or NO_ROOM.
 
     ``many`` is None for two classes, else True; ``squares`` is None for classes: numba compiles one target only.
@@ -140,11 +143,11 @@ def search(data, stack, memo, rules, many, squares, iterations):
     ``iterations`` = CLOSE ends the search early and stores the interval that was reached. If level 0 is unbuilt, the
     kernel builds and counts that level only. (A kernel for this alone would compile all inner functions again.)
     """
-    data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
+    data, stack, memo, shared, rules = borrow(data), borrow(stack), borrow(memo), borrow(shared), borrow(rules)
     target = None
     if squares is not None:
         target = borrow(squares)
-    state, top = stack.state, rules.levels
+    state, top, more = stack.state, rules.levels, 2 * shared.state[THREADS]  # entries before the next look at the room
     last = state[ITERATIONS] + iterations
     while state[LEVEL] <= top:
         d = state[LEVEL]
@@ -152,7 +155,7 @@ def search(data, stack, memo, rules, many, squares, iterations):
         if rules.wide:
             stack.frame[top]["upper"] = INFINITE
         if d < 0:
-            if not has_room(memo.slots, memo.entry, memo.used[0], 2):
+            if not has_room(memo.slots, memo.entry, memo.used[0], more):
                 return NO_ROOM
             start(data, stack, memo, rules)
             state[LEVEL], state[UNBUILT] = top, 1
@@ -162,17 +165,19 @@ def search(data, stack, memo, rules, many, squares, iterations):
             finished = not expand(data, stack, rules, d, many, target)
             if d == 0:
                 return COMPLETE
+            if d == top:
+                open_root(stack, shared, rules)
             state[ITERATIONS] += 1
         elif iterations == CLOSE:
             finished = True
-        elif state[ITERATIONS] >= last:
+        elif state[ITERATIONS] >= last or shared.state[STOP] != 0:
             return PAUSED
-        elif not has_room(memo.slots, memo.entry, memo.used[0], 2):
+        elif not has_room(memo.slots, memo.entry, memo.used[0], more):
             return NO_ROOM
         else:
-            finished = not advance(data, stack, memo, rules, d, many, target)
+            finished = not advance(data, stack, memo, shared, rules, d, many, target)
         if finished:
-            store_interval(stack, memo, rules, d)
+            store(stack, memo, shared, rules, d)
             if d < top:
                 child, at = stack.frame[d + 1]["child"], stack.frame[d]["entry"]
                 take_bound(data, stack, memo, rules, d + 1, child, at, many, target)

@@ -7,9 +7,10 @@ import numpy as np
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.memo import find, insert, limits_of
+from optree.solvers.kernels.memo import find, limits_of, new_entry, publish
 from optree.solvers.kernels.sorting import sort_by
 from optree.solvers.murtree.fast.bounds import bound_similar, bound_small_trees, split_bound
+from optree.solvers.murtree.fast.shared_root import take_place
 from optree.solvers.murtree.fast.stack import ITERATIONS, clause_of
 from optree.solvers.murtree.fast.two_levels import best_costs, count_children, count_losses, count_node, pair_weights
 from optree.solvers.murtree.limits import full_splits_inner
@@ -25,7 +26,7 @@ def expand(data, stack, rules, d, many, squares):
     best_costs(stack.loss[1], frame["columns"], rules, costs)
     splits = frame["splits_left"]
     limited = splits != NO_LIMIT
-    frame["upper"], frame["best"], frame["child0_splits"] = costs[0], -1, 0
+    frame["upper"], frame["place"], frame["best"], frame["child0_splits"] = costs[0], -1, -1, 0
     frame["next"], frame["column"] = 0, -1
     if d <= 2 or 0 < splits <= 2:  # no tree has more than two levels
         maximum = 3 if d > 1 else d
@@ -49,46 +50,62 @@ def expand(data, stack, rules, d, many, squares):
 
 
 @inner_function
-def next_candidate(stack, rules, d):
+def next_candidate(stack, shared, rules, d):
     """Choose the next column and allocation of level ``d`` that can beat the incumbent; return False if none can."""
     frame, order = stack.frame[d], stack.order[d]
     if frame["upper"] <= frame["lower"]:
         return False
     budget, allocations = min(frame["budget"], frame["upper"]) - rules.penalty, frame["allocations"]
-    while frame["next"] < (frame["columns"] - 1) * allocations:
+    while True:
+        if d == rules.levels:
+            take_place(stack, shared, rules)
+        if frame["next"] >= (frame["columns"] - 1) * allocations:
+            return False
         j, a = order[frame["next"] // allocations], frame["next"] % allocations
         frame["next"] += 1
         if split_bound(stack, d, j, a) < budget:
             frame["column"], frame["allocation"] = j, a
             return True
-    return False
 
 
 @inner_function
 def improve(frame, cost, column, splits):
-    """Make a tree the incumbent if it costs less; ``splits`` are the splits of its child 0."""
+    """Make a tree of the candidate the incumbent if it costs less; ``splits`` are the splits of its child 0."""
     if cost < frame["upper"]:
-        frame["upper"], frame["best"], frame["child0_splits"] = cost, column, splits
+        frame["upper"], frame["place"], frame["best"] = cost, frame["next"] - 1, column
+        frame["child0_splits"] = splits
+
+
+@inner_function
+def _write_support(data, stack, d, clause):
+    """Write the rows of level ``d`` in a clause to ``stack.support``."""
+    key, rows = stack.key[d], data.rows[clause]
+    for w in range(len(key)):
+        stack.support[w] = key[w] & rows[w]
 
 
 @inner_function
 def look_up_child(data, stack, memo, d, column, child, limits):
     """Write the support of a child of level ``d`` to ``stack.support``; return its memo entry, or -1, and its hash."""
     apart()
-    key, rows = stack.key[d], data.rows[clause_of(stack, d, column, child)]
-    for w in range(len(key)):
-        stack.support[w] = key[w] & rows[w]
+    _write_support(data, stack, d, clause_of(stack, d, column, child))
     hashed = hash_words(stack.support, data.salt)
     at, _ = find(memo, data.rows, stack.support, hashed, limits)
     return at, hashed
 
 
 @inner_function
-def insert_child(stack, memo, d, column, child, hashed, limits, lower, upper):
-    """Add a child of level ``d`` to the memo; return its entry."""
+def insert_child(data, stack, memo, d, column, child, hashed, limits, lower, upper, one_split):
+    """Add a child of level ``d`` to the memo, unless another thread has; return its entry.
+
+    ``stack.support`` then holds the support of the child.
+    """
     apart()
     clause = clause_of(stack, d, column, child)
-    return insert(memo, hashed, hashed, limits, stack.frame[d]["entry"], clause, lower, upper)
+    at = new_entry(memo, hashed, limits, stack.frame[d]["entry"], clause, lower, upper)
+    memo.entry[at]["one_split"] = one_split
+    _write_support(data, stack, d, clause)
+    return publish(memo, data.rows, stack.support, at)
 
 
 @inner_function
@@ -146,7 +163,6 @@ def solve_children(data, stack, memo, rules, j, many, squares):
                 take_costs(data, stack, rules, j, child, many, squares)
                 if rules.levels > 3:
                     costs = stack.small[child]
-                    at = insert_child(stack, memo, 3, j, child, hashes[child], limits, costs[3], costs[2])
-                    memo.entry[at]["one_split"] = costs[1]
+                    insert_child(data, stack, memo, 3, j, child, hashes[child], limits, costs[3], costs[2], costs[1])
     for a in range(frame["allocations"]):
         improve(frame, split_bound(stack, 3, j, a) + rules.penalty, j, frame["fewest"] + a)

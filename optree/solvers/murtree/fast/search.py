@@ -1,31 +1,48 @@
-"""The fast search for the best tree of a given depth, driven from Python: slices, rounds, limits, trees.
+"""The fast search for the best tree of a given depth, driven from Python: slices, rounds, threads, limits, trees.
 
-The kernel and its order: ``depth_first.py``; bounds and proofs: ``bounds.py``; counts: ``two_levels.py``.
+The kernel and its order: ``depth_first.py``; bounds and proofs: ``bounds.py``; counts: ``two_levels.py``; threads, and
+why the tree does not depend on their number: ``shared_root.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from optree.budget import Clock
 from optree.problem import Problem
-from optree.solvers.driver import Room, Sweep, drive
+from optree.solvers.driver import Gate, Room, Sweep, drive, together
 from optree.solvers.kernels import memo as memos
-from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
-from optree.solvers.murtree.fast.squares import WholeTarget, new_squares
-from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
+from optree.solvers.murtree.fast.shared_root import NEXT, STOP, THREADS, UPPER, new_shared
+from optree.solvers.murtree.fast.squares import Squares, WholeTarget, new_squares
+from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, TWO_LEVELS, UNBUILT, Rules, Stack, new_stack
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
+# Multiples of `Search.quick`: about .05 s before other threads join a search for the first time, as threads and their
+# memory take time, and a few milliseconds in each later search, of which many are short.
+_ALONE, _ALONE_AGAIN = 32, 8
+
+
+class Machine(NamedTuple):
+    """The memory of one thread."""
+
+    stack: Stack
+    squares: Squares | None
+    chain: np.ndarray  # scratch memory of the memo
+
 
 class Search:
-    """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
+    """Searches within several rules, one after the other, which share a memo.
 
     ``limits`` holds the costs of all searches, and their limits on levels and splits. ``target`` is the target
     of a regression.
@@ -35,31 +52,47 @@ class Search:
     """
 
     def __init__(self, data: Columns, limits: Rules, target: WholeTarget | None = None):
-        self.data, self.limits = data, limits
+        self.data, self.limits, self._target = data, limits, target
         self.many = True if target is None and data.classes > 2 else None
-        self.stack = new_stack(data, limits, data.classes + 1 if self.many else 2)
         self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
-        self.squares = None
-        if target is not None:
-            self.squares = new_squares(target, self.stack, limits.splits != NO_LIMIT)
+        self.machines = [self._new_machine()]
+        self.stack, self.shared = self.machines[0].stack, new_shared(self.machines[0].stack)
+        self._gate = Gate(partial(self.shared.state.__setitem__, STOP))
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self.ask(limits)
 
-    def ask(self, rules: Rules, budget: int = INFINITE) -> None:
-        """Prepare a search for the best tree within these rules that costs less than ``budget``."""
-        self.rules, frame = rules, self.stack.frame[rules.levels]
-        frame["lower"], frame["budget"] = rules.error * self.data.floor, budget
-        self.stack.state[LEVEL] = -1
+    def _new_machine(self) -> Machine:
+        """Return the memory of a thread."""
+        limits = self.limits
+        stack, squares = new_stack(self.data, limits, self.data.classes + 1 if self.many else 2), None
+        if self._target is not None:
+            squares = new_squares(self._target, stack, limits.splits != NO_LIMIT)
+        return Machine(stack, squares, np.empty_like(self.memo.chain))
 
-    def step(self, iterations: int) -> int:
-        """Call the kernel; return its code."""
-        return kernel.search(self.data, self.stack, self.memo, self.rules, self.many, self.squares, iterations)
+    def ask(self, rules: Rules, budget: int = INFINITE) -> None:
+        """Prepare a search, on one thread, for the best tree within these rules that costs less than ``budget``."""
+        self.rules, self._budget = rules, budget
+        state = self.shared.state
+        state[STOP], state[THREADS], state[NEXT] = 0, 1, -1
+        self._begin(self.stack)
+
+    def _begin(self, stack: Stack) -> None:
+        """Prepare the stack of a thread for the search."""
+        frame = stack.frame[self.rules.levels]
+        frame["lower"], frame["budget"] = self.rules.error * self.data.floor, self._budget
+        stack.state[LEVEL] = -1
+
+    def step(self, iterations: int, number: int = 0) -> int:
+        """Call the kernel on the machine of a number; return its code."""
+        stack, squares, chain = self.machines[number]
+        memo = self.memo._replace(chain=chain)
+        return kernel.search(self.data, stack, memo, self.shared, self.rules, self.many, squares, iterations)
 
     @property
     def iterations(self) -> int:
         """Return the iterations of all searches so far."""
-        return int(self.stack.state[ITERATIONS])
+        return sum(int(machine.stack.state[ITERATIONS]) for machine in self.machines)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -67,32 +100,92 @@ class Search:
         return {"iterations": self.iterations, "supports": int(self.memo.used[0])}
 
     def room(self, code: int) -> Room:
-        """Return room for more entries of the memo."""
-        return memos.grow(self.memo, 2, lambda memo: setattr(self, "memo", memo))
+        """Return room for more entries of the memo, for which the thread waits until no kernel runs."""
+
+        def grow() -> Room:
+            more = 2 * int(self.shared.state[THREADS])
+            return memos.grow(self.memo, more, lambda memo: setattr(self, "memo", memo))
+
+        def take() -> None:
+            with self._gate.alone():
+                grow().take()  # nothing, if another thread has just taken room
+
+        return Room(grow().size, take)
+
+    def _is_complete(self) -> bool:
+        """Return whether the search has come to its end in all threads."""
+        of_search = self.machines[: int(self.shared.state[THREADS])]
+        return all(machine.stack.state[LEVEL] > self.rules.levels for machine in of_search)
 
     def interval(self) -> tuple[int, int] | None:
         """Return (cost of the incumbent, lower bound) of the search; None before its root is built."""
-        level, top = self.stack.state[LEVEL], self.rules.levels
-        if level < 0:
+        state, top = self.shared.state, self.rules.levels
+        if self.stack.state[LEVEL] < 0:
             return None
         frame = self.stack.frame[top]
         entry = self.memo.entry[frame["entry"]]
-        if level > top:
+        if self._is_complete():
             return int(entry["upper"]), int(entry["lower"])
-        bounds = self.stack.child_lower[top][:, : frame["allocations"], 1 : frame["columns"]]
+        bounds = self.shared.lower if state[THREADS] > 1 else self.stack.child_lower[top]
+        bounds = bounds[:, : frame["allocations"], 1 : frame["columns"]]
         bound = int((bounds[0] + bounds[1, ::-1]).min()) + self.rules.penalty
-        upper = min(int(frame["upper"]), int(entry["upper"]))
+        upper = min(int(state[UPPER]), int(frame["upper"]), int(entry["upper"]))
         return upper, min(upper, max(bound, int(frame["lower"])))
 
     def run(self, clock: Clock, note: Note | None = None, iterations: int = INFINITE) -> str | None:
-        """Run the search to its end, for some iterations or to a limit; return the status of `drive`.
+        """Run the search to its end, for some iterations or to a limit; return the limit, or None.
 
-        The memo then holds the interval that was reached, so that another search may begin.
+        The memo then holds the interval that was reached, so that another search may begin. Other threads join the
+        search of the root once the searches take longer than a moment.
         """
-        status = drive(self, clock, note, first=max(1, self.quick), end=self.iterations + iterations)
-        if 0 <= self.stack.state[LEVEL] <= self.rules.levels:
-            self.step(kernel.CLOSE)
-        return status
+        end, self._limit = self.iterations + iterations, None
+        soon = max(self.iterations + 1 + int(_ALONE_AGAIN * self.quick), int(_ALONE * self.quick))
+        self._work(0, clock, note, end if clock.budget.threads == 1 else min(soon, end))
+        if self._limit is None and self.iterations < end and not self._is_complete():
+            threads = self._join(clock)
+            try:
+                together(lambda number: self._work(number, clock, note, end), threads, self._interrupt)
+            except KeyboardInterrupt:
+                self._limit = "interrupted"
+        self.is_complete = self._is_complete()
+        for number in range(int(self.shared.state[THREADS])):
+            if 0 <= self.machines[number].stack.state[LEVEL] <= self.rules.levels:
+                self.step(kernel.CLOSE, number)
+        return self._limit
+
+    def _work(self, number: int, clock: Clock, note: Note | None, end: int) -> None:
+        """Run the search on one machine, until all machines have done the iterations up to ``end``."""
+        threads = int(self.shared.state[THREADS])
+        beside = self._gate.beside if threads > 1 else nullcontext
+
+        def step(quota: int) -> int:
+            with beside():
+                code = self.step(max(1, quota // threads), number)
+                if note and number == 0 and (interval := self.interval()):
+                    note(*interval)
+            return COMPLETE if self._limit else code
+
+        sweep = Sweep(lambda: self.iterations, step, self.room)
+        limit = drive(sweep, clock, first=max(1, int(self.quick)), end=end)
+        self._limit = self._limit or limit
+
+    def _interrupt(self) -> None:
+        """Stop the threads."""
+        self._limit, self.shared.state[STOP] = "interrupted", 1
+
+    def _join(self, clock: Clock) -> int:
+        """Have other threads join the search, as memory allows; return the number of threads."""
+        threads = min(clock.budget.threads, len(self.data.rows) // 2)
+        arrays = (*self.stack, *(self.machines[0].squares or ()))
+        mib = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) / 2**20
+        while threads > len(self.machines) and not clock.has_room((threads - len(self.machines)) * mib):
+            threads -= 1
+        self.machines += [self._new_machine() for _ in range(threads - len(self.machines))]
+        self.shared.state[THREADS], known = threads, self.shared.lower
+        np.maximum(known, self.stack.child_lower[self.rules.levels], out=known)
+        for machine in self.machines[1:threads]:
+            self._begin(machine.stack)
+        return threads
 
     def _bounds(self) -> tuple[int, int, Rules | None]:
         """Return the interval within ``limits``, and the rules of the incumbent."""
@@ -106,43 +199,46 @@ class Search:
         A search that is not over after a fraction of a second deepens iteratively. First it finds the best trees of 3,
         4, ... levels, which take little time beside the last level and leave a good incumbent. Searches within all
         limits follow, two in turn, each twice as long as before. The first asks for a tree that costs little more than
-        the lower bound; if there is none, the bound rises. The second, eight times as long, asks for a better tree than
-        the incumbent. The memo carries all results from one search to the next.
+        the lower bound; if there is none, the bound rises. The second, eight times as long, asks for the first tree
+        (``shared_root.py``) that costs no more than the incumbent. The memo carries all results from one search to the
+        next.
         """
         limits, iterations, divisor = self.limits, max(1, int(1000 * self.quick)), 8
         if deepening:
-            yield limits, self.upper, iterations
+            yield limits, self.upper + 1, iterations
             for levels in range(3, limits.levels):
                 splits = normal_splits(levels, limits.splits)
                 yield limits._replace(levels=levels, splits=splits), self.upper, 4 * iterations
         while deepening:
             last = self.iterations + iterations // 4
-            while self.iterations < last:
+            while self.iterations < last and self.lower + 1 < self.upper:
                 budget = self.lower + max(1, (self.upper - self.lower) // divisor)
                 yield limits, budget, last - self.iterations
                 divisor = divisor if self.lower >= budget else 2 * divisor
             iterations *= 2
-            yield limits, self.upper, iterations
-        yield limits, self.upper, INFINITE
+            yield limits, self.upper + 1, iterations
+        yield limits, self.upper + 1, INFINITE
 
     def solve(self, clock: Clock, note: Note, deepening: bool, start: Callable[[], int] | None = None) -> str:
         """Search for the best tree within ``limits``; return the status.
 
         ``start`` is called after each round. It returns the cost of a known tree within ``limits``; the search then
-        looks for cheaper trees only.
+        looks for trees that cost no more. The tree is the first tree of ``shared_root.py``, unless a limit ends the
+        search.
         """
-        status = None
+        limit = None
         for rules, budget, iterations in self._rounds(deepening):
             self.ask(rules, budget)
-            status = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations)
+            limit = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations)
             self.upper, self.lower, self.incumbent = self._bounds()
-            if self.lower >= self.upper:
+            if self.is_complete and rules == self.limits and self.upper < budget:
+                self.incumbent = rules
                 return "optimal"
-            if status not in (None, "optimal"):
+            if limit:
                 break
             if start and (known := start()) < self.upper:
                 self.upper, self.incumbent = known, None
-        return status
+        return "optimal" if self.lower >= self.upper else limit
 
     def widen(self, clock: Clock, budget: int, feature: int = LEAF, child: int = 1) -> np.ndarray:
         """Solve both children of each split of a node whose trees may cost less than a budget.
@@ -166,7 +262,7 @@ class Search:
     def tree(self, problem: Problem, rules: Rules) -> Tree:
         """Return the best tree that a search within these rules found.
 
-        The memo holds the root of the best tree of each support. Subtrees of at most two levels or splits are computed
+        The memo holds the root of the best tree of each support. Trees of at most two levels or splits are computed
         again from counts of pairs, which takes less memory. So are supports that are not in the memo.
         """
         table, entries = self.data.rows, self.memo.entry
@@ -178,7 +274,7 @@ class Search:
             at = -1
             if levels > 2 and not 0 < splits <= 2:
                 at = memos.look_up(self.memo, self.data.rows, self.data.salt, support, levels, splits)
-            if at < 0:
+            if at < 0 or entries["feature"][at] == TWO_LEVELS:
                 feature, *below = self._two_levels(support, levels, splits)
             else:
                 feature, first = int(entries["feature"][at]), int(entries["child0_splits"][at])

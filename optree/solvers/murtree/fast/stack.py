@@ -28,6 +28,7 @@ FRAME = np.dtype(
         ("budget", np.int64),  # trees of this cost or more are pruned
         ("upper", np.int64),  # cost of the incumbent
         ("best", np.int64),  # column of the incumbent's root, -1 for a leaf
+        ("place", np.int64),  # its place in the order of columns and allocations, -1 for the tree of `expand`
         ("child0_splits", np.int64),  # splits of child 0 in the incumbent
         ("next", np.int64),  # place of the next candidate in the order of columns and allocations
         ("column", np.int64),  # candidate under way, -1 for none
@@ -42,13 +43,15 @@ ENTRY = np.dtype(  # of the memo (``kernels/memo.py``)
         ("limits", np.int64),
         ("parent", np.int32),
         ("clause", np.int32),  # a row of `Columns.rows`
-        ("feature", np.int32),  # the root of the best tree found, -1 for a leaf
+        ("feature", np.int32),  # the root of the best tree found, -1 for a leaf, or TWO_LEVELS
         ("child0_splits", np.int32),  # splits of child 0 in that tree
         ("lower", np.int64),  # lower bound; with two levels left: the lowest cost with at most three splits,
-        ("upper", np.int64),  # upper bound; with two levels left: with at most two splits,
+        ("upper", np.int64),  # upper bound, see `store_interval`; with two levels left: with at most two splits,
         ("one_split", np.int64),  # with two levels left: with at most one split
     ]
 )
+
+TWO_LEVELS = -2  # in place of a root: the best tree of two levels, which is not stored
 
 # Indices of `Stack.state`. LEVEL: the level under way, -1 before the start, one above the top at the end. UNBUILT:
 # whether that level is still to be built from `mask`. ITERATIONS: all so far.

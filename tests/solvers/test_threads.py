@@ -1,0 +1,270 @@
+"""Threads inside one search: for any number of them the same optimum, the same proof and the same tree."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from support.modes import COMPILED, FULL, compiled_only, seeds
+from support.objectives import limited_objective
+from support.oracle import accepted, check
+from support.problems import binary_problem, harder_problem, noise
+from support.refusal import refused
+from support.thresholds import every_cut, numbers, shallow_objective
+
+from optree import DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier, solvers
+from optree.budget import Budget
+from optree.objective import Objective
+from optree.solvers import driver
+from optree.solvers.all_thresholds import search as all_searches
+from optree.solvers.all_thresholds import tasks
+from optree.solvers.driver import Gate
+from optree.solvers.kernels import memo as memos
+from optree.solvers.kernels.atomics import acquire, add, release, swap
+from optree.solvers.kernels.jit import kernel
+from optree.solvers.murtree.fast import search as depth_limited
+
+MURTREE, ALL_THRESHOLDS = (solvers.get(name) for name in ("murtree", "allthresholds"))
+TIMES = 20_000 if COMPILED else 50
+
+
+def shorten_rounds(monkeypatch, iterations):
+    """Have threads join soon, in a first round of some iterations."""
+    init = depth_limited.Search.__init__
+
+    def quick(self, *arguments):
+        init(self, *arguments)
+        self.quick = iterations / 1000
+
+    monkeypatch.setattr(depth_limited.Search, "__init__", quick)
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Have threads join after an iteration, and rounds of few iterations follow."""
+    shorten_rounds(monkeypatch, 20)
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    """Return a list that gets the number of threads of each search on several."""
+    found, together = [], driver.together
+
+    def counted(work, threads, stop):
+        found.append(threads)
+        together(work, threads, stop)
+
+    for module in (depth_limited, all_searches):
+        monkeypatch.setattr(module, "together", counted)
+    return found
+
+
+def trees_of(solver, problem, objective, numbers=(1, 2, 3), **parameters):
+    """Return the trees for several numbers of threads, all proven, and assert that their costs are the same."""
+    found = [solver.solve(problem, objective, Budget(threads=number), **parameters) for number in numbers]
+    assert {result.status for result in found} == {"optimal"}
+    assert len({result.cost for result in found} | {result.lower_bound for result in found}) == 1
+    return [result.tree.to_dict() for result in found]
+
+
+def depth_limited_cases(count):
+    """Return problems of two to eight features with objectives for the depth-limited search."""
+    for seed in range(count):
+        problem = harder_problem(seed) if seed % 3 == 0 else binary_problem(seed)
+        yield accepted("murtree", problem, limited_objective(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("deepening", [True, False])
+def test_the_depth_limited_tree_is_the_same_and_optimal(deepening, joined):
+    for problem, objective in depth_limited_cases(1000 if FULL else 25):
+        one, *others = trees_of(MURTREE, problem, objective, deepening=deepening)
+        assert others == [one, one]
+        check("murtree", problem, objective, budget=Budget(threads=2), deepening=deepening)
+    assert len(joined) > (200 if FULL else 5)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_search_alone_finds_the_tree_of_rounds_and_threads(monkeypatch):
+    """The first tree: rounds, heuristics and memo do not change it."""
+    for problem, objective in depth_limited_cases(300 if FULL else 10):
+        one, two = trees_of(MURTREE, problem, objective, (1, 2))
+        with monkeypatch.context() as patch:
+            patch.setattr(depth_limited.Search, "_rounds", lambda self, *_: [(self.limits, 2**62, 2**62)])
+            assert MURTREE.solve(problem, objective).tree.to_dict() == one == two
+
+
+@pytest.mark.usefixtures("hasty")
+def test_threads_grow_one_table_and_tell_equal_hashes_apart(monkeypatch):
+    new_memo, room, grown = memos.new_memo, depth_limited.Search.room, []
+    monkeypatch.setattr(memos, "new_memo", lambda words, kind: new_memo(words, 2, kind))
+    monkeypatch.setattr(depth_limited.Search, "room", lambda *asked: grown.append(1) or room(*asked))
+    init = depth_limited.Search.__init__
+
+    def unsalted(self, data, *others):
+        init(self, data._replace(salt=data.salt * 0), *others)
+
+    cases = list(depth_limited_cases(60 if FULL else 15))
+    before = [trees_of(MURTREE, *case, (1,)) for case in cases]
+    monkeypatch.setattr(depth_limited.Search, "__init__", unsalted)
+    for case, expected in zip(cases, before, strict=True):
+        assert trees_of(MURTREE, *case, (2, 3)) == 2 * expected
+    assert len(grown) > (60 if FULL else 5)
+
+
+@pytest.mark.slow
+@compiled_only
+def test_long_searches_share_the_work(joined, monkeypatch):
+    """Two threads do about the iterations of one."""
+    shorten_rounds(monkeypatch, 100_000)
+    problem, objective = noise(250, 18), Objective.of(0, max_depth=5)
+    one, two = (MURTREE.solve(problem, objective, Budget(threads=number)) for number in (1, 2))
+    assert one.tree.to_dict() == two.tree.to_dict()
+    assert joined
+    assert two.counters["iterations"] < 1.5 * one.counters["iterations"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_regression_has_the_same_tree():
+    random = np.random.RandomState(0)
+    X = random.random_sample((60, 4))
+    y = np.round(X.sum(axis=1) + random.random_sample(60), 1)
+    texts = {MurTreeRegressor(max_depth=4, max_thresholds=3, n_jobs=n).fit(X, y).export_text() for n in (None, 2, 3)}
+    assert len(texts) == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_trees_of_all_limits_are_the_same(joined):
+    random = np.random.RandomState(0)
+    X = random.randint(2, size=(80, 7))
+    y = X[:, :3].sum(axis=1) % 2 ^ (random.random_sample(80) < 0.2)
+    grids = [MurTreeClassifier(4, max_splits=6, n_jobs=n).limit_grid(X, y) for n in (1, 2, 3)]
+    texts = [[model.export_text() for _, _, model in grid] for grid in grids]
+    assert texts[0] == texts[1] == texts[2]
+    assert {2, 3} <= set(joined)
+
+
+@pytest.fixture
+def early(monkeypatch):
+    """Have the evaluations of the root's thresholds be tasks from the first iteration on."""
+    monkeypatch.setattr(all_searches, "_QUICK_CELLS", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("early")
+@pytest.mark.parametrize("window", [1, 2, 16])
+def test_the_tree_over_all_thresholds_is_the_same_and_optimal(window, joined, monkeypatch):
+    monkeypatch.setattr(tasks, "WINDOW", window)
+    monkeypatch.setattr(all_searches, "WINDOW", window)
+    for seed in seeds(300, 8):
+        problem, objective = every_cut(*numbers(seed)), shallow_objective(seed)
+        one, *others = trees_of(ALL_THRESHOLDS, problem, objective)
+        assert others == [one, one]
+        check("allthresholds", problem, objective, budget=Budget(threads=2))
+    assert bool(joined) == (window > 1)
+
+
+@compiled_only
+def test_estimators_have_threads(joined):
+    X, y = load_breast_cancer(return_X_y=True)
+    random = np.random.RandomState(0)
+    for model, columns in (
+        (MurTreeClassifier(5, max_thresholds=4), X[:, :12]),
+        (OptimalTreeClassifier(0, max_depth=3), random.random_sample((150, 3))),
+    ):
+        texts = {model.set_params(n_jobs=n).fit(columns, y[: len(columns)]).export_text() for n in (1, 2)}
+        assert len(texts) == 1
+    assert 2 in joined
+    few = DL85Classifier(n_jobs=2).fit(X[:, :3], y)  # whose search runs on one thread
+    assert few.export_text() == DL85Classifier().fit(X[:, :3], y).export_text()
+
+
+def test_a_number_of_threads_is_whole():
+    for threads in (0, 1.5, True, None):
+        with refused("budget: threads = ", repr(threads), "give a whole number >= 1"):
+            Budget(threads=threads)
+    with refused("n_jobs: 0 is not accepted; give None or a whole number other than 0"):
+        MurTreeClassifier(n_jobs=0).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.usefixtures("hasty")
+def test_stopped_anywhere_the_interval_holds_the_optimum():
+    for problem, objective in depth_limited_cases(20 if FULL else 2):
+        best = solvers.get("exhaustive").solve(problem, objective).cost
+        for iterations in (1, 2, 3, 5, 8, 20):
+            result = MURTREE.solve(problem, objective, Budget(iterations=iterations, threads=3))
+            assert result.lower_bound <= best <= result.cost
+            assert not objective.broken(result.tree, problem)
+
+
+@pytest.mark.usefixtures("interruptible", "hasty")
+@pytest.mark.parametrize("limit", ["interrupted", "time_limit"])
+def test_limits_and_ctrl_c_end_all_threads(limit):
+    rows, depth = (3000, 6) if COMPILED else (300, 4)
+    problem, objective = noise(rows, 60), Objective.of(0, max_depth=depth)
+    MURTREE.solve(problem, objective, Budget(iterations=1))  # compiles
+    budget = Budget(seconds=0.3 if limit == "time_limit" else 60, threads=2)
+    if limit == "interrupted":
+        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    result = MURTREE.solve(problem, objective, budget)
+    assert result.status == limit
+    assert 0 <= result.lower_bound < result.cost
+
+
+@kernel
+def count(numbers, times):
+    """Add to a shared number: atomically, by swaps, and under a lock."""
+    for _ in range(times):
+        add(numbers, 1, 1)
+        before = numbers[2]
+        while not swap(numbers, 2, before, before + 1):
+            before = numbers[2]
+        acquire(numbers, 0)
+        numbers[3] += 1
+        release(numbers, 0)
+
+
+def test_numbers_that_threads_share_lose_no_change():
+    numbers = np.zeros(4, np.int64)
+    count(numbers, 0)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(count, [numbers] * 3, [TIMES] * 3))
+    assert numbers.tolist() == [0, 3 * TIMES, 3 * TIMES, 3 * TIMES]
+
+
+def test_one_thread_passes_the_gate_alone():
+    hurries, inside, seen = [], set(), []
+    gate = Gate(hurries.append)
+
+    def work(number):
+        for step in range(30):
+            if step % 10 == number:
+                with gate.alone():
+                    seen.append(set(inside))
+            with gate.beside():
+                inside.add(number)
+                inside.discard(number)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    assert seen == [set()] * 9
+    assert hurries == [True, False] * 9
+
+
+def test_a_failure_in_one_thread_ends_the_others():
+    ended = threading.Event()
+
+    def work(number):
+        if number == 0:
+            raise ValueError("of thread 0")
+        assert ended.wait(10)
+
+    with pytest.raises(ValueError, match="of thread 0"):
+        driver.together(work, 2, ended.set)
