@@ -224,7 +224,12 @@ def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True, with
     }
 
 
-def _of_labels(categorical, columns: Collection[str]) -> Sequence:
+def is_labelled(given) -> bool:
+    """Return whether an object is a series of pandas whose labels are not the positions 0, 1, ..."""
+    return hasattr(given, "iloc") and hasattr(given, "items") and list(given.index) != list(range(len(given)))
+
+
+def _marked(categorical, columns: Collection[str]) -> Sequence:
     """Return the names that a dict or a series of truth values marks; a series without labels is its values."""
     labels, values = zip(*categorical.items(), strict=True) if len(categorical) else ((), ())
     if not all(isinstance(value, (bool, np.bool_)) for value in values):
@@ -232,7 +237,7 @@ def _of_labels(categorical, columns: Collection[str]) -> Sequence:
             text = f"categorical_features: {categorical!r} is not accepted; give True or False by the names of columns"
             raise OptreeError(text)
         return values
-    if labels == tuple(range(len(values))) and not isinstance(categorical, dict):
+    if not (isinstance(categorical, dict) or is_labelled(categorical)):
         return np.array(values, bool)
     for name in map(str, labels):
         if name not in columns:
@@ -248,7 +253,7 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
             raise OptreeError(f"categorical_features: {categorical!r} is not accepted; give {accepted}")
         return {name: values.dtype.kind not in "fiu" for name, values in columns.items()}
     if hasattr(categorical, "items"):
-        categorical = _of_labels(categorical, columns)
+        categorical = _marked(categorical, columns)
     mask = np.asarray(categorical)
     if mask.dtype != bool:
         named = [str(name) for name in categorical]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optree.encoding.user_tables import is_labelled
 from optree.errors import OptreeError, choice
 
 
@@ -96,11 +97,6 @@ def check_parameter(name: str, value) -> None:
         shown = " ".join(repr(value).split())
         listed = f": [{shown}] for one column" if isinstance(value, str) and accepted.endswith("names") else ""
         raise OptreeError(f"{name}: {shown} is not accepted; give {accepted}{listed}")
-
-
-def is_labelled(given) -> bool:
-    """Return whether an object is a series of pandas whose labels are not the positions 0, 1, ..."""
-    return hasattr(given, "iloc") and hasattr(given, "items") and list(given.index) != list(range(len(given)))
 
 
 def by_column(parameter: str, noun: str, given, names: Sequence[str], default) -> dict[str, Any]:

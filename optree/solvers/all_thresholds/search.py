@@ -375,7 +375,7 @@ class Search(AnytimeSearch):
             self._plan_offers(offers, done)
 
     def _plan_offers(self, offers: _Offers, done: int) -> None:
-        """Plan the next heuristics after those that are over."""
+        """Plan the heuristics after the finished ones."""
         self.end = _LATER * done if offers.is_paused else INFINITE
         offers.due, offers.is_over, offers.is_paused = INFINITE, False, False
 
