@@ -169,6 +169,10 @@ class Clock:
         clock._begun, clock.prepare_seconds, clock.search_seconds = self.seconds(), 0.0, None
         return clock
 
+    def end(self) -> None:
+        """Move the limit on seconds to now: the search ends at its time limit, with a bound that nothing proves."""
+        self.budget = replace(self.budget, seconds=self.seconds())
+
     def prepared(self) -> None:
         """Mark the end of the layout of the data and the start of the search."""
         self._measure_memory()

@@ -260,7 +260,8 @@ class Tree:
         while len(rows):
             feature = self.feature.take(node)
             descends = feature != LEAF
-            rows, node, feature = rows.compress(descends), node.compress(descends), feature.compress(descends)
+            if not descends.all():
+                rows, node, feature = rows.compress(descends), node.compress(descends), feature.compress(descends)
             code = codes[rows, feature]
             if some_negative := len(code) > 0 and code.min() < 0:
                 descends = code != -1

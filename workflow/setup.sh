@@ -28,8 +28,13 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     fi
 fi
 
+if [ -d "$venv" ] && [ ! -e "$venv/ready" ] && [ ! -e "$venv/made-by-optree" ]; then
+    echo "error: $venv is an environment that make has not made; remove it, or give make another one: VENV=.venv-optree" >&2
+    exit 1
+fi
 echo "setup: $("$python" --version) into $venv, about a minute"
 "$python" -m venv --clear "$venv"
+touch "$venv/made-by-optree"
 pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation "$@"; }
 pip --require-hashes -r requirements/build.lock # two dependencies come as source, so their build tools are pinned, too
 pip --require-hashes -r requirements/main.lock

@@ -92,8 +92,8 @@ class Categories:
         if isinstance(values, cls):
             return values
         if isinstance(values, np.ndarray) and values.dtype == bool:
-            found = [value for value in (False, True) if (values == value).any()]
-            return cls(values.astype(np.intp) * (len(found) - 1), found)
+            found = [value for value, has_row in ((False, not values.all()), (True, values.any())) if has_row]
+            return cls(values.view(np.int8) if len(found) == 2 else np.zeros(len(values), np.int8), found)
         raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
         raw = raw.tolist()
         numbers = {value: number for number, value in enumerate(set(raw))}

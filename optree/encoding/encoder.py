@@ -346,7 +346,8 @@ class Encoder:
         tests = [column.tests(self.spec.drop) for column in self.columns_]
         columns = [(place[column.name], column) for column, own in zip(self.columns_, tests, strict=True) if own]
         if not self._compares_numbers(table, columns):
-            values = np.empty((table.shape[0], len(columns)), order="F")
+            kinds = {column.values_type for _, column in columns}
+            values = np.empty((table.shape[0], len(columns)), np.result_type(np.int8, *kinds), order="F")
             for number, (at, column) in enumerate(columns):
                 values[:, number] = column.read(
                     read_column(table, at, column.name), self.spec.unseen, self.spec.missing

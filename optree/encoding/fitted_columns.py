@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optree.columns import NO_SIDE, Feature
+from optree.columns import NO_SIDE, Feature, codes_type
 from optree.encoding.cells import (
     cell_text,
     is_missing,
@@ -145,6 +145,12 @@ class Column:
             yes, no = yes + " or missing" * joins, no + " or missing" * (not joins)
         return Feature(yes, (no, yes), self.name)
 
+    @property
+    def values_type(self) -> np.dtype:
+        """Return the type of :meth:`read`: the narrowest one that holds all positions, or NaN and numbers."""
+        has_nan = self.form == "thresholds" or (self.has_missing and not self.is_whole)
+        return np.dtype(np.float64) if has_nan else np.dtype(codes_type(len(self.parts) + 2))
+
     def read(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
         """Return the values of rows for :meth:`tests`, array[n]: numbers for thresholds, else positions."""
         if self.order:
@@ -154,11 +160,12 @@ class Column:
         if self.form == "thresholds":
             return values
         if self.has_thresholds:
-            position, lacks = np.searchsorted(self.parts, values).astype(np.float64), np.isnan(values)
+            position, lacks = np.searchsorted(self.parts, values).astype(self.values_type), np.isnan(values)
         else:
             position, lacks = self._of_parts(values, unseen, missing)
         own = self.n_categories - 1 if self.is_whole else math.nan
-        position[lacks] = own if self.has_missing else NO_SIDE
+        if lacks.any():
+            position[lacks] = own if self.has_missing else NO_SIDE
         return position
 
     def _of_parts(self, values: np.ndarray, unseen: str, missing: str) -> tuple[np.ndarray, np.ndarray]:
@@ -170,8 +177,9 @@ class Column:
         rank = {part: i for i, part in enumerate(self.parts)}
         if rank.keys() <= {"false", "true"}:
             rank |= {str(int(part == "true")): i for part, i in rank.items()}  # 0 and 1 in place of truth values
-        position = np.array([rank.get(value, -1) for value in found], np.float64)[number]
-        lacks = np.array([is_missing(value) for value in found], bool)[number]
+        position = np.array([rank.get(value, -1) for value in found], self.values_type).take(number)
+        lacks = np.array([is_missing(value) for value in found], bool)
+        lacks = lacks.take(number) if lacks.any() else np.zeros(len(number), bool)
         unknown = (position < 0) & ~lacks
         if unseen == "error" and unknown.any() and (self.order or not self.is_numeric):
             raise self._unseen(found[number[unknown.argmax()]], self.parts)

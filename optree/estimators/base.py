@@ -127,6 +127,7 @@ class TreeEstimator(TreeViews, TableEstimator):
 
         known : fitted estimators whose trees the search may start from; None for this estimator with a warm start.
         """
+        clock.raises = self.on_interrupt == "raise"
         objective, n = self._charged(objective.of_rows(problem), problem), len(problem.y)
         if 2 * (least := objective.min_samples_leaf) > n:
             warn(f"min_samples_leaf: no split of {n} rows leaves {least} rows on both sides; the tree is a leaf")

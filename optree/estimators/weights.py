@@ -12,6 +12,7 @@ from optree.errors import OptreeError, choice, warn
 
 MOST_WEIGHT = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
 
+_MOST_UNIT = 10**9  # of costs: the integer cost of one misclassified row
 _SHOWN_CHANGE = 1e-3  # of a weight, on average, above which rounding warns
 
 
@@ -86,7 +87,10 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
 
 
 def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
-    """Return costs as integers int64[K, K], and the integer cost of one misclassified row."""
+    """Return costs as integers int64[K, K], and the integer cost of one misclassified row.
+
+    Costs of more digits are rounded to nine decimals; a positive cost that would become 0 is refused.
+    """
     if costs is None:
         return None, 1
     if isinstance(costs, Mapping):
@@ -99,7 +103,11 @@ def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
         raise OptreeError(f"costs have shape {table.shape}; {shape}, true class by predicted class, is needed")
     exact = [_decimal("costs: one", value) for value in table.flat]
     whole, unit = as_whole(exact)
-    if unit > 10**9 or max(whole) >= 2**53:
+    if unit > _MOST_UNIT:
+        rounded = [Fraction(round(value * _MOST_UNIT), _MOST_UNIT) for value in exact]
+        if all(rounded[place] for place, value in enumerate(exact) if value):
+            whole, unit = as_whole(rounded)
+    if unit > _MOST_UNIT or max(whole) >= 2**53:
         value = table.flat[max(range(len(exact)), key=lambda place: len(str(exact[place])))]
         accepted = "give numbers of at most nine decimals, below 2^53 in units of the last one"
         raise OptreeError(f"costs: one is {value!r}, of too many digits; {accepted}")

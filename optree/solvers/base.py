@@ -392,9 +392,12 @@ class Solver(Declaration):
         known = [(outcome.tree, outcome.columns)]
         if task.incumbent is not None:
             known.append((task.incumbent, task.incumbent_columns))
-        late = ("time_limit", *["interrupted"] * (not task.clock.raises))
-        is_late = outcome.status in late and task.clock.budget.seconds != 0 and task.clock.has_room(SAMPLE_MIB)
-        is_large = outcome.status == "memory_limit" and outcome.counters["iterations"] == 0
+        began = outcome.counters["iterations"] > 0
+        is_late = outcome.status == "time_limit" or (
+            outcome.status == "interrupted" and not (task.clock.raises or began)
+        )
+        is_late &= task.clock.budget.seconds != 0 and task.clock.has_room(SAMPLE_MIB)
+        is_large = outcome.status == "memory_limit" and not began
         is_late |= is_large and source.columns.has_numbers
         if is_late and (found := sampled_tree(task.over(source.columns), ordered=not self.exact)):
             known.append(found)

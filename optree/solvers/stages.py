@@ -39,7 +39,9 @@ from optree.tree import LEAF, Tree
 
 _WORDS = (5_000_000, 40_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
 _SMALL, _DEEP = 5, 32  # levels of trees
-_PACE = 2e-8  # seconds for a code of the rows: a stage that would exceed the limit before it sees the clock is left out
+_PACE = 8e-8  # seconds for a code of the rows: a stage that would exceed the limit before it sees the clock is left out
+_BYTES = 24  # of a code, its number, and the sorted numbers
+_MOST_CODES = 2**27  # of the rows, from which a heuristic on all rows takes longer than the search of a few levels
 
 
 class Starts:
@@ -123,7 +125,8 @@ def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) ->
 def _grown(task: Task, problem: Problem, objective: Objective, grow: Callable) -> Iterator[Tree]:
     """Yield the trees of a heuristic of ``starts.py``."""
     limit, size = task.clock.budget.seconds, problem.codes.size
-    if task.clock.limit(0, 8 * size / 2**20) or (limit is not None and limit - task.clock.seconds() < _PACE * size):
+    is_late = limit is not None and limit - task.clock.seconds() < _PACE * size
+    if size > _MOST_CODES or is_late or task.clock.limit(0, _BYTES * size / 2**20):
         return
     kept, least = np.flatnonzero(problem.weights), task.objective.min_samples_leaf
     data = problem.codes[kept], problem.y[kept], len(problem.classes), problem.weights[kept]

@@ -20,6 +20,7 @@ from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.solvers.kernels import memo as tables
 from optree.solvers.kernels.jit import struct_view as borrowed
+from optree.solvers.murtree import binary_columns
 from optree.solvers.murtree import solver as murtree
 from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast import pair_counts as vectors
@@ -339,3 +340,16 @@ def test_counting_in_vectors_is_what_it_says(kind):
         outside = np.maximum(*left) + np.maximum(*(every[:, :1, None] - every[:, None, :] - left))
         assert (out[2][2 * n * width :][:width] == inside.max(axis=0)).all()
         assert (out[2][(2 * n + 1) * width :][:width] == outside.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_equal_rows_among_many_are_merged_also_if_they_are_neighbours(copies, monkeypatch):
+    monkeypatch.setattr(binary_columns, "_SAMPLED", 2**14)
+    drawn = np.random.RandomState(copies).randint(2, size=(2**15 // copies, 40)).astype(np.int8)
+    codes, sorts = np.repeat(drawn, copies, axis=0), []
+    argsort = np.argsort
+    monkeypatch.setattr(np, "argsort", lambda *given, **how: sorts.append(1) or argsort(*given, **how))
+    first, weights = binary_columns.merge_rows(codes, np.ones((len(codes), 1), np.int64))
+    assert len(first) == len(drawn)
+    assert weights.sum() == len(codes)
+    assert len(sorts) == (copies > 1)  # rows that all differ are not sorted

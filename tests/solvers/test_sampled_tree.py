@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 import warnings
 from dataclasses import replace
@@ -23,7 +24,7 @@ from optree import (
     SPLITClassifier,
     solvers,
 )
-from optree.budget import Budget, Stopped
+from optree.budget import Budget, Clock, Stopped
 from optree.estimators import problems, tables
 from optree.objective import Objective
 from optree.result import Outcome
@@ -126,6 +127,26 @@ def test_a_table_that_is_read_for_longer_than_the_limit_has_a_tree(monkeypatch):
     assert model.tree_.n_splits > 0
 
 
+def test_ctrl_c_before_the_first_step_is_raised_or_leaves_a_heuristic_tree(monkeypatch, interruptible):
+    X, y = mixed(4000)
+    check, called = Clock.check, []
+
+    def press(clock):
+        if not called:
+            called.append(signal.raise_signal(signal.SIGINT))
+        check(clock)
+
+    monkeypatch.setattr(Clock, "check", press)
+    with pytest.warns(ConvergenceWarning, match="ended by Ctrl-C"):
+        model = OptimalTreeClassifier(0.01, on_interrupt="return").fit(X, y)
+    assert called
+    assert model.status_ == "interrupted"
+    assert model.tree_.n_splits > 0
+    called.clear()
+    with pytest.raises(KeyboardInterrupt):
+        OptimalTreeClassifier(0.01).fit(X, y)
+
+
 @pytest.mark.parametrize("stage", ["transform", "numbers", "columns", "items"])
 def test_stages_before_the_search_see_the_clock(stage):
     """Each stage calls its check again and again."""
@@ -179,5 +200,6 @@ def test_columns_that_are_not_read_within_the_limit_are_left_out(monkeypatch):
         model = OptimalTreeClassifier(0.01, time_limit=0.15).fit(X.astype(object), y)
     assert 0 < len(slow) < X.shape[1]
     assert model.status_ == "time_limit"
+    assert model.lower_bound_ == 0  # the best tree may split a column that is not read
     assert model.predict(X.astype(object)).shape == y.shape
     assert all(any(name in feature.name for name in slow) for feature in model.tree_.features)

@@ -336,6 +336,10 @@ def test_costs_of_mistakes():
     assert same.cost_ == OptimalTreeClassifier("0.02").fit(X, y).cost_
     dear = OptimalTreeClassifier("0.02", costs=[[0, 1, 50], [1, 0, 50], [0.25, 0.5, 0]]).fit(X, y)
     assert set(y[dear.predict(X) == 2]) == {2}
+    rounded, short = ([[0, cost, 2], [1, 0, 1], [1, 1, 0]] for cost in (0.1 + 0.2, 0.3))
+    assert OptimalTreeClassifier("0.02", costs=rounded).fit(X, y).cost_ == (
+        OptimalTreeClassifier("0.02", costs=short).fit(X, y).cost_
+    )
     with refused("costs have shape (2, 2)", "(3, 3)"):
         OptimalTreeClassifier(costs=[[0, 1], [1, 0]]).fit(X, y)
     for costs in ([[0, 1e120, 1], [1, 0, 1], [1, 1, 0]], [[0, 1e-100, 1], [1, 0, 1], [1, 1, 0]]):

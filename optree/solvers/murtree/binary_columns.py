@@ -12,6 +12,7 @@ from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 
 VECTOR_BYTES = 64  # columns are padded to whole vectors of this size
+_SAMPLED = 2**20  # rows, from which a sample tells first whether any are equal
 
 
 def padded(columns, itemsize):
@@ -80,17 +81,31 @@ def _count_words(weights: np.ndarray) -> int:
     return int((-(-held // 16)).sum())
 
 
+def _are_different(keys: np.ndarray) -> bool:
+    """Return whether a sample tells that at most an eighth of the keys is expected to be equal to others.
+
+    Let p be the probability that two rows of the sample are equal. All n rows have n^2 p / 2 equal pairs on average,
+    and a row that equals an earlier one is in a pair of its own. The sort of all keys takes longer than the search.
+    """
+    sample = keys[np.unique(np.random.default_rng(0).integers(len(keys), size=_SAMPLED // 16))]
+    _, counts = np.unique(sample, return_counts=True)
+    return 4 * len(keys) * (counts * (counts - 1)).sum() <= len(sample) ** 2
+
+
 def merge_rows(
     codes: np.ndarray, weights: np.ndarray, check: Callable[[], None] = lambda: None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal rows; return the first row of each group, int64[g], and the sums of weights, int64[g, K].
 
-    Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide.
-    ``check`` is called between the steps.
+    Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide, or if
+    a sample of many rows has fewer equal pairs than rows of which an eighth is equal to others. ``check`` is called
+    between the steps.
     """
     keys, features = np.empty(len(codes), np.int64), codes.shape[1]
     hash_rows(codes, (salts(features) // np.uint64(4 * features)).astype(np.int64), keys)
     check()
+    if len(keys) >= _SAMPLED and _are_different(keys):
+        return np.arange(len(codes)), weights
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([keys[:1] == keys[:1], keys[1:] != keys[:-1]]))
