@@ -14,6 +14,8 @@ from threading import Lock, get_ident
 
 _PATIENCE_SECONDS = 1.0  # a compilation that takes longer is announced
 
+_KEPT = "later fits load it from disk; python -m optree.compile compiles all searches ahead"
+
 
 class Compilation:
     """The compilation of one process, from any number of threads.
@@ -25,10 +27,12 @@ class Compilation:
     ----------
     compiled : int
         Number of functions compiled so far; loading from the disk cache does not count.
+    is_kept : bool
+        Whether a folder can be written for machine code.
     """
 
     def __init__(self):
-        self.compiled = 0
+        self.compiled, self.is_kept = 0, True
         self._tell: Callable[[bool], None] = lambda begins: None
         self._spent: tuple[float, float | None] = 0.0, None  # finished seconds, start of the present compilation
         self._depth: dict[int, int] = {}  # nested compilations of each thread
@@ -97,8 +101,8 @@ class Compilation:
         if not self._announced and since is not None and time.perf_counter() - since >= _PATIENCE_SECONDS:
             self._announced = True
             logging.getLogger("optree").warning(
-                "optree compiles its search for this kind of data, once; later fits load it from disk; "
-                "python -m optree.compile compiles all searches ahead"
+                "optree compiles its search for this kind of data, which takes 5 to 40 seconds outside all limits; "
+                + (_KEPT if self.is_kept else "later fits of this process need no compilation")
             )
 
 

@@ -107,6 +107,18 @@ def test_the_alarm_does_not_ring_during_compilation(process):
         assert rang.wait(10)
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_message_promises_later_fits_from_disk_only_where_machine_code_is_kept(time, process, caplog, is_kept):
+    process.is_kept = is_kept
+    process.begin()
+    for _ in range(3):
+        time.at += 2
+        process.count()
+    (message,) = caplog.messages
+    assert "seconds" in message
+    assert ("from disk" in message, "python -m optree.compile" in message) == (is_kept, is_kept)
+
+
 def test_compilation_is_logged_apart_from_the_search(time, process):
     lines = []
     trace = Trace(Budget().start(), lines.append)

@@ -33,6 +33,7 @@ from pathlib import Path
 from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
+from optree.compilation import COMPILATION
 from optree.files import private_folder
 
 _UNUSED_SECONDS = 7 * 24 * 3600.0
@@ -119,6 +120,7 @@ def folders(module: str, file: str, kind: str) -> list[Path]:
 
 @cache
 def _say_that_nothing_is_kept() -> None:
+    COMPILATION.is_kept = False
     logging.getLogger("optree").warning(
         "optree: no folder can be written for machine code, so that each process compiles; name one in NUMBA_CACHE_DIR"
     )
