@@ -196,3 +196,44 @@ def test_two_processes_that_compile_for_different_types_at_once_keep_both(packag
     assert [float(one.communicate(timeout=120)[0]) for one in both] == [42, 3]
     again = "from optree.solvers.toy.twice import twice; print(twice(1.5), twice(21), *twice.stats.cache_hits.values())"
     assert run(again, package, OPTREE_PLAIN_NJIT=plain).split() == ["3.0", "42", "1", "1"]
+
+
+TOGETHER = """
+import os, sys, time
+from pathlib import Path
+from optree.solvers.kernels.jit.disk_cache import CodeFiles
+from optree.solvers.toy.twice import twice
+
+folder, lock = Path(sys.argv[1]), CodeFiles.lock
+
+def meet(files, key):
+    (folder / str(os.getpid())).touch()
+    while len(list(folder.iterdir())) < 2:  # until neither process has found machine code
+        time.sleep(0.01)
+    return lock(files, key)
+
+CodeFiles.lock = meet
+print(twice(21), len(twice.stats.cache_hits), len(twice.stats.cache_misses))
+"""
+
+
+@compiled_only
+@MODES
+def test_of_two_processes_that_need_a_kernel_at_once_one_compiles_and_the_other_loads(package, tmp_path, plain):
+    kernel = "\nfrom optree.solvers.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
+    (package / "optree" / "solvers" / "toy" / "twice.py").write_text(kernel)
+    (meeting := tmp_path / "meeting").mkdir()
+    environment = os.environ | {"PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
+    command = [sys.executable, "-P", "-c", TOGETHER, meeting]
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sorted(one.communicate(timeout=120)[0] for one in both) == ["42 0 1\n", "42 1 0\n"]
+    assert not list(package.rglob("*.lock"))
+
+
+@compiled_only
+def test_an_error_in_compilation_ends_the_lock(package):
+    kernel = "\nfrom optree.solvers.kernels.jit import kernel\n\n@kernel\ndef broken(x):\n    return x.nothing\n"
+    (package / "optree" / "solvers" / "toy" / "broken.py").write_text(kernel)
+    code = "from optree.solvers.toy.broken import broken\ntry:\n    broken(1)\nexcept Exception:\n    print('raised')"
+    assert run(code, package).split() == ["raised"]
+    assert not list(package.rglob("*.lock"))

@@ -66,8 +66,22 @@ def kernel(function: Callable) -> Callable:
     made = njit(**_KERNEL)(function)
     if folders := disk_cache.folders(function.__module__, function.__code__.co_filename, kind):
         made._cache = disk_cache.KernelCache(function, folders)
+        made.compile = _with_lock(made)
     KERNELS.append(made)
     return made
+
+
+def _with_lock(made: Dispatcher) -> Callable:
+    """Return the method that compiles a kernel, which ends the lock on its machine code after an error too."""
+    compile_or_load, end_lock = made.compile, made._cache.end_lock
+
+    def compiled(signature):
+        try:
+            return compile_or_load(signature)
+        finally:
+            end_lock()
+
+    return compiled
 
 
 def inner_function(function: Callable | None = None, **options) -> Callable:

@@ -14,10 +14,14 @@ nothing is kept on disk, and a log record of level WARNING says so once.
 numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
 that compile a function for different types at the same time can take the same number. A later process then runs code
 for other types, without an error. Here a file is named by the digest of its key (:class:`CodeFiles`).
+
+Processes that start together, as the workers of a grid search, would all compile the same kernels. Here one process
+compiles a kernel, and the others wait for its file. The lock is of the file system, so that it ends with its process.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import logging
 import os
@@ -26,7 +30,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +41,7 @@ from optree.compilation import COMPILATION
 from optree.files import private_folder
 
 _UNUSED_SECONDS = 7 * 24 * 3600.0
+_WAIT_SECONDS, _PAUSE_SECONDS = 120.0, 0.02  # for another process that compiles: at most, and between two looks
 _PACKAGES = Path(__file__).resolve().parents[4]  # the folder that holds the package
 _IMPORT = re.compile(r"^[ \t]*(?:from (optree[\w.]*) import (\([^)]*\)|.*)|import (optree[\w.]*))", re.MULTILINE)
 
@@ -151,6 +156,28 @@ class CodeFiles(IndexDataCacheFile):
                     return data
         return None
 
+    def lock(self, key: tuple) -> Callable[[], None] | None:
+        """Wait while another process compiles a key; return the function that ends the lock, or None without a lock.
+
+        The end removes the lock's file. A process that waits for it may then compile beside a later one, at worst.
+        """
+        path = Path(self._cache_path, f"{self._name(key)}.lock")
+        with suppress(OSError), ExitStack() as stack:  # without a lock several processes may compile
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            stack.callback(os.close, descriptor)
+            end = time.monotonic() + _WAIT_SECONDS
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        return None
+                    time.sleep(_PAUSE_SECONDS)
+            stack.callback(path.unlink, missing_ok=True)
+            return stack.pop_all().close
+        return None
+
     def _name(self, key: tuple) -> str:
         return self._data_name(int(hashlib.sha256(repr((self._version, key)).encode()).hexdigest()[:16], 16))
 
@@ -194,6 +221,23 @@ class KernelCache(FunctionCache):
         super().__init__(function)
         self._cache_path = str(folders[0])
         self._folders, self._cache_file = folders, CodeFiles(folders, self._impl.filename_base)
+        self._end: Callable[[], None] | None = None  # of the lock of a kernel that this process compiles
+
+    def load_overload(self, sig: tuple, target_context) -> object | None:
+        """Return the machine code of a signature, or None if this process shall compile it."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            self.end_lock()
+            self._end = self._cache_file.lock(self._index_key(sig, target_context.codegen()))
+            found = super().load_overload(sig, target_context)  # of the process that held the lock
+        return found
+
+    def end_lock(self) -> None:
+        """Let other processes compile the kernel, or load its machine code."""
+        end, self._end = self._end, None
+        if end is not None:
+            with suppress(OSError):
+                end()
 
     def files(self) -> list[Path]:
         """Return the files of machine code that are on disk."""
