@@ -1,6 +1,7 @@
 """Compile the searches ahead of the first fit, and keep their machine code on disk: ``python -m optree.compile``.
 
 Names of estimators or solvers after the command choose among them: ``python -m optree.compile OptimalTreeClassifier``.
+``--jobs 4`` compiles in four processes; a kernel that several of them need is compiled by one.
 A kernel is compiled at its first call, for the types of its arguments. Here every estimator fits small tables of each
 kind, with one parameter changed at a time, and every solver of the registry searches small problems. A combination that
 an estimator refuses is passed over. Containers start without compilation if the command runs while their image is
@@ -14,9 +15,11 @@ import os
 import sys
 import time
 import warnings
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
@@ -115,23 +118,39 @@ def _kernels() -> list[Callable]:
     return jit.KERNELS
 
 
-def main(chosen: Sequence[str]) -> str | None:
+def _compile(name: str) -> str:
+    """Compile the kernels of an estimator or a solver; return its name."""
+    for call in (_fits if name[0].isupper() else _searches)(name):
+        with suppress(OptreeError):  # a combination that is refused
+            call()
+    return name
+
+
+def _be_quiet() -> None:
+    """Keep "optree compiles its search" and warnings of small tables off the screen."""
+    logging.getLogger("optree").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
+
+
+def main(chosen: Sequence[str], jobs: int = 1) -> str | None:
     """Compile the kernels of the chosen estimators and solvers, or of all; return the reason if that is impossible."""
-    calls = {name: _fits for name in optree.__all__ if name[0].isupper()} | dict.fromkeys(solvers.names(), _searches)
+    known = [*(name for name in optree.__all__ if name[0].isupper()), *solvers.names()]
     for name in chosen:
-        if name not in calls:
-            return f"optree.compile: {choice('name', name, list(calls))}"
+        if name not in known:
+            return f"optree.compile: {choice('name', name, known)}"
     start, kernels = time.perf_counter(), _kernels()
     if not all(isinstance(one._cache, KernelCache) and os.access(one._cache.cache_path, os.W_OK) for one in kernels):
         return "optree.compile: no folder can be written for machine code; name one in NUMBA_CACHE_DIR"
-    names = list(chosen or calls)
-    for number, name in enumerate(names, 1):
-        for call in calls[name](name):
-            with suppress(OptreeError):  # a combination that is refused
-                call()
-        done = sum(bool(one._cache.files()) for one in kernels)
-        seconds = time.perf_counter() - start
-        print(f"{number:2} of {len(names)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
+    names = list(chosen or known)
+    with ExitStack() as stack:
+        compiled = map(_compile, names)
+        if jobs > 1:
+            pool = stack.enter_context(get_context("spawn").Pool(min(jobs, len(names)), _be_quiet))
+            compiled = pool.imap_unordered(_compile, names)
+        for number, name in enumerate(compiled, 1):
+            done = sum(bool(one._cache.files()) for one in kernels)
+            seconds = time.perf_counter() - start
+            print(f"{number:2} of {len(names)}: {name}, {done} of {len(kernels)} kernels, {seconds:.0f} s", flush=True)
     files = {file for one in kernels for file in one._cache.files()}
     size = sum(file.stat().st_size for file in files) / 2**20
     place = os.path.commonpath([Path(one._cache.cache_path).parent for one in kernels])
@@ -142,6 +161,8 @@ def main(chosen: Sequence[str]) -> str | None:
 
 
 if __name__ == "__main__":
-    logging.getLogger("optree").setLevel(logging.ERROR)  # without "optree compiles its search"
-    warnings.simplefilter("ignore")
-    sys.exit(main(sys.argv[1:]))
+    _be_quiet()
+    parser = ArgumentParser(prog="python -m optree.compile", description=__doc__.splitlines()[0].split(":")[0] + ".")
+    parser.add_argument("chosen", nargs="*", metavar="NAME", help="an estimator or a solver; all without a name")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes; default: 1")
+    sys.exit(main(**vars(parser.parse_args())))

@@ -102,6 +102,10 @@ def test_the_command_that_compiles_shows_progress_and_size_and_a_later_process_c
     again = [sys.executable, "-c", f"from optree.compile import main; main(['shapecart'])\n{COMPILED}"]
     done = subprocess.run(again, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.endswith("\n0\n"), done.stderr
+    parallel = [*command, "--jobs", "2"]
+    done = subprocess.run(parallel, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
     unknown = subprocess.run([*command, "Cart"], capture_output=True, text=True, cwd=ROOT)
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
 
