@@ -26,6 +26,8 @@ import numpy as np
 from optree.budget import Clock, Pace, Stopped
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 
+ALONE = 0.1  # seconds of a search on one thread, before other threads join: their start and their memory take time
+
 if TYPE_CHECKING:
     from optree.solvers.base import Task
     from optree.tree import Tree
@@ -153,11 +155,18 @@ def drive_with_starts(
     return drive(search, task.clock, note, end=starts.due, resume=resume), starts.best
 
 
-def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]) -> None:
-    """Call ``work(0)`` to ``work(threads - 1)`` in threads; on failure or Ctrl-C ``stop()`` has them end."""
+def together(work: Callable[[int], None], threads: int, stop: Callable[[], None], delay: float = 0.0) -> None:
+    """Call ``work(0)`` to ``work(threads - 1)`` in threads; on failure or Ctrl-C ``stop()`` has them end.
+
+    All but ``work(0)`` begin after ``delay`` seconds, at most .1, unless ``work(0)`` is done by then.
+    """
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(work, number) for number in range(threads)]
+        futures = [pool.submit(work, 0)]
         try:
+            if delay > 0:
+                wait(futures, delay)
+            if not futures[0].done():
+                futures += [pool.submit(work, number) for number in range(1, threads)]
             is_done = False
             while not is_done:  # in turns, or Ctrl-C might not be seen before the end
                 done, rest = wait(futures, 0.1, FIRST_EXCEPTION)
@@ -167,6 +176,14 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]
         except BaseException:
             stop()
             raise
+
+
+def time_alone(clock: Clock, begun: float) -> float:
+    """Return the seconds for which a search that began at ``begun`` stays on one thread.
+
+    The clock decides when threads join, and so nothing that depends on it may change a tree.
+    """
+    return begun + ALONE - clock.seconds()
 
 
 class Gate:

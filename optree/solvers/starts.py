@@ -60,31 +60,49 @@ GREEDY = {"CART": ("gini", ())}
 """The DPDT whose states have the split of CART alone: a pruned CART, also for a target of values."""
 RATIO = Fraction(3, 2)
 """The ratio of two penalties for which a tree is pruned, one after another."""
+Heuristic = Callable[[Clock], Iterator[tuple[str, Grown, int]]]
+"""A function that yields names, trees and costs."""
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
-def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int] | None]:
+def one_by_one(works: list[Heuristic], clock: Clock) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the results of heuristics in their order."""
+    for work in works:
+        yield from work(clock)
+
+
+def heuristics(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, in_order: Callable[..., Iterator] = one_by_one
+) -> Iterator[tuple[str, Grown, int] | None]:
     """Yield the name, the tree (None for a leaf) and the cost of each heuristic; None before the slow ones.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
     scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
     iterator ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
+
+    in_order : as :func:`one_by_one`; its heuristics do not depend on each other, so that threads may share them.
     """
-    task = rows, objective, scale, clock
     return_memory()  # of compilation
+    for number, works in enumerate(_stages(rows, objective, scale)):
+        if number:
+            yield None
+        yield from in_order(works, clock)
+
+
+def _stages(rows: Rows, objective: Objective, scale: Scale) -> list[list[Heuristic]]:
+    """Return the heuristics in two stages, of which the second takes longer."""
+    task = rows, objective, scale
     if rows.values is not None:
-        yield from dpdts(*task, GREEDY)
-        yield None
-        yield from dpdts(*task, {name: one for name, one in (QUICK | WIDE).items() if one[0] == "gini"})
-        return
-    yield from carts(*task)
-    yield None
-    yield from dpdts(*task, QUICK)
-    for best in _lickety(*task, objective.max_splits)[-1:]:
-        yield "LicketySPLIT", best.tree, best.cost
-    return_memory()
-    yield from carts(*task, candidates=AHEAD)
-    yield from dpdts(*task, WIDE)
+        longer = {name: one for name, one in (QUICK | WIDE).items() if one[0] == "gini"}
+        return [[partial(dpdts, *task, members=GREEDY)], [partial(dpdts, *task, members=longer)]]
+
+    def lickety(clock: Clock) -> Iterator[tuple[str, Grown, int]]:
+        for best in _lickety(*task, clock, objective.max_splits)[-1:]:
+            yield "LicketySPLIT", best.tree, best.cost
+        return_memory()
+
+    longer = [lickety, partial(carts, *task, candidates=AHEAD), partial(dpdts, *task, members=WIDE)]
+    return [[partial(carts, *task)], [partial(dpdts, *task, members=QUICK), *longer]]
 
 
 def dpdts(

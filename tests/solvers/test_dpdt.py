@@ -17,6 +17,7 @@ from support.refusal import refused
 from optree import solvers
 from optree.budget import Budget
 from optree.objective import Objective
+from optree.solvers import driver
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import _Search, solve
 from optree.solvers.kernels.presort import presort
@@ -27,6 +28,12 @@ ALPHAS = [Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 8), Fracti
 def seeds(many: int) -> range:
     """Fewer where nothing is compiled, or every access is checked."""
     return range(max(5, many // (25 if not COMPILED else 5 if CHECKED else 1)))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Have threads join a search at once."""
+    monkeypatch.setattr(driver, "ALONE", 0)
 
 
 def search(X, y, weights, classes, nodes, depth, threads=1, merge=False, **limits):

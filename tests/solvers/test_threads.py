@@ -20,8 +20,8 @@ from optree import DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalT
 from optree.budget import Budget
 from optree.objective import Objective
 from optree.solvers import driver
+from optree.solvers.all_thresholds import crew, tasks
 from optree.solvers.all_thresholds import search as all_searches
-from optree.solvers.all_thresholds import tasks
 from optree.solvers.driver import Gate
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.atomics import acquire, add, release, swap
@@ -41,6 +41,7 @@ def shorten_rounds(monkeypatch, iterations):
         self.quick = iterations / 1000
 
     monkeypatch.setattr(depth_limited.Search, "__init__", quick)
+    monkeypatch.setattr(driver, "ALONE", 0)
 
 
 @pytest.fixture
@@ -54,11 +55,11 @@ def joined(monkeypatch):
     """Return a list that gets the number of threads of each search on several."""
     found, together = [], driver.together
 
-    def counted(work, threads, stop):
+    def counted(work, threads, stop, delay=0):
         found.append(threads)
-        together(work, threads, stop)
+        together(work, threads, stop, delay)
 
-    for module in (depth_limited, all_searches):
+    for module in (depth_limited, crew):
         monkeypatch.setattr(module, "together", counted)
     return found
 
@@ -155,6 +156,7 @@ def test_the_trees_of_all_limits_are_the_same(joined):
 def early(monkeypatch):
     """Have the evaluations of the root's thresholds be tasks from the first iteration on."""
     monkeypatch.setattr(all_searches, "_QUICK_CELLS", 0)
+    monkeypatch.setattr(driver, "ALONE", 0)
 
 
 @pytest.mark.slow
@@ -162,7 +164,7 @@ def early(monkeypatch):
 @pytest.mark.parametrize("window", [1, 2, 16])
 def test_the_tree_over_all_thresholds_is_the_same_and_optimal(window, joined, monkeypatch):
     monkeypatch.setattr(tasks, "WINDOW", window)
-    monkeypatch.setattr(all_searches, "WINDOW", window)
+    monkeypatch.setattr(crew, "WINDOW", window)
     for seed in seeds(300, 8):
         problem, objective = every_cut(*numbers(seed)), shallow_objective(seed)
         one, *others = trees_of(ALL_THRESHOLDS, problem, objective)
@@ -268,3 +270,17 @@ def test_a_failure_in_one_thread_ends_the_others():
 
     with pytest.raises(ValueError, match="of thread 0"):
         driver.together(work, 2, ended.set)
+
+
+def test_other_threads_begin_after_a_delay_unless_the_first_is_done():
+    seen, others = [], threading.Event()
+
+    def work(number):
+        seen.append(number)
+        if number:
+            others.set()
+
+    driver.together(work, 3, lambda: None, 10)
+    assert seen == [0]
+    driver.together(lambda number: work(number) if number else others.wait(10), 2, lambda: None, 0.001)
+    assert seen == [0, 1]

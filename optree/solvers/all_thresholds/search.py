@@ -7,30 +7,29 @@ is a lower bound for thresholds near the ends of a column.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from optree.budget import Clock
 from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import depth_first as kernel
+from optree.solvers.all_thresholds.crew import LATER, Crew
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, Machine
 from optree.solvers.all_thresholds.rows import Rows, Split, Tree
-from optree.solvers.all_thresholds.tasks import WINDOW, Task, Tasks
-from optree.solvers.driver import Sweep, drive, together
+from optree.solvers.all_thresholds.tasks import Task
+from optree.solvers.driver import Sweep, drive, time_alone
 from optree.solvers.kernels.codes import COMPLETE, INFINITE
 from optree.solvers.polishing import polished
 from optree.solvers.routing import ALL_THRESHOLDS
-from optree.solvers.starts import heuristics
+from optree.solvers.starts import Heuristic, heuristics, one_by_one
 
 _QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 _VALUE_CELLS = 8  # cells of classes that take the time of a cell of values
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
-_LATER = 4  # times the iterations so far, before the heuristics that take longer, and the local search
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -77,18 +76,6 @@ def _new_machine(rows: Rows, penalty: int, depth: int, min_rows: int, general: b
     )
 
 
-@dataclass
-class _Offers:
-    """Heuristics beside the tasks of a search: their trees are known at once, and limit the costs when they are due.
-
-    The due time is a number of iterations of closed tasks, which does not depend on threads.
-    """
-
-    due: int = int(INFINITE)
-    is_over: bool = False
-    is_paused: bool = False  # whether other heuristics come later
-
-
 class AnytimeSearch:
     """The common base of the searches: the incumbent, the lower bound, and trees of heuristics.
 
@@ -108,6 +95,7 @@ class AnytimeSearch:
         quick = _QUICK_CELLS if self.squares is None else _QUICK_CELLS // _VALUE_CELLS
         self.end = 1 + quick // (rows.packed.size + _ITERATION_CELLS)  # iterations before the next heuristics
         self.has_offers, self._offers = False, None
+        self._begun, self._crew = None, None  # the seconds of the clock at the start; the threads of the root's tasks
 
     def tree(self) -> Tree:
         """Return the incumbent; None for a leaf."""
@@ -123,7 +111,7 @@ class AnytimeSearch:
         self.has_offers, self._offers = True, self._offers or (self.starts or self._heuristics)()
         for found in self._offers:
             if found is None:
-                self.end = _LATER * self.iterations
+                self.end = LATER * self.iterations
                 return
             self.offer(*found)
             self._note(self.cost, self.lower)
@@ -135,22 +123,36 @@ class AnytimeSearch:
         None is a pause before the heuristics that take longer. **Worth**: at ``max_depth=3`` breast cancer is proven
         within the pause, in .6 of the seconds of a pause of half the length, and without their compilation.
         """
-        task, found = (self.rows, self.objective, self.scale, self.clock), []
+        task, found = (self.rows, self.objective, self.scale), []
         if self._tree is not None and self._tree is not GIVEN:
             found.append((self._tree, self.cost))
-        for named in heuristics(*task):
+        for named in heuristics(*task, self.clock, self._in_order):
             if named:
                 found.append(named[1:])
             yield found[-1] if named else None
-        yield from polished(*task, type(self), found)
+        yield from polished(*task, self.clock, type(self), found)
+
+    def _in_order(self, works: list[Heuristic], clock: Clock) -> Iterator:
+        """Yield the results of heuristics in their order. Threads of the root's tasks share them."""
+        if self._crew is None:
+            return one_by_one(works, clock)
+        alone = clock.until(clock.budget.seconds)  # on one thread
+        return self._crew.in_order([partial(work, alone) for work in works])
+
+    def next_offer(self) -> tuple | None:
+        """Return the next tree of heuristics and its cost, () for a pause, or None at the end."""
+        for found in self._offers:
+            return () if found is None else found
+        return None
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""
+        self._begun = self.clock.seconds()
         try:
             work()
         except KeyboardInterrupt:  # outside of a kernel
             self.status = "interrupted"
-        self._offers = None
+        self._offers = self._crew = None
         if self.status is None:
             self.lower, self.status = self.cost, "optimal"
         return self.status
@@ -166,7 +168,7 @@ class Search(AnytimeSearch):
         self._solved, self._base, self._before = 1, 0, 0
         n, self.min_rows = self.rows.packed.shape[1], self.objective.min_samples_leaf
         self.depth = max(0, min(self.objective.max_depth, n - 1)) if 2 * self.min_rows <= n else 0
-        self._machines, self._tasks = [], None
+        self._machines, self._shared = [], None
 
     @property
     def iterations(self) -> int:
@@ -180,8 +182,7 @@ class Search(AnytimeSearch):
 
     def run(self) -> str:
         """Search; return the status."""
-        status, self._tasks = self.finish(self._run), None
-        return status
+        return self.finish(self._run)
 
     def _run(self) -> None:
         """Search depth after depth."""
@@ -238,7 +239,7 @@ class Search(AnytimeSearch):
         first, rules = self._machines[0], self._rules(depth, base)
         queue = np.empty(first.queue.shape[1], INTERVAL)
         pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
-        self._tasks, before = None, self.cost
+        self._crew, before = None, self.cost
         self._lay_out(first, rules, pool)
         if depth == 2 or not self.has_offers:
             self._search_alone(rules, pool)
@@ -271,8 +272,8 @@ class Search(AnytimeSearch):
         """Return the lower bound on all trees: evaluated, in the queue, or under evaluation."""
         known, frame = pool.known[0], self._machines[0].frame[depth]
         places = np.arange(known["head"], known["tail"]) % len(pool.queue)
-        if self._tasks:
-            under_way = [task.bound for task in self._tasks.open]
+        if self._crew:
+            under_way = [task.bound for task in self._crew.tasks.open]
         else:
             under_way = [frame["bound"]] if depth > 2 and frame["phase"] != kernel.NEXT else []
         return int(min([known["lower"], *under_way, *pool.queue["bound"][places]]))
@@ -306,91 +307,56 @@ class Search(AnytimeSearch):
             return
         if first.frame[top]["phase"] != kernel.NEXT:
             self._call(rules, pool, first, kernel.CLOSE)
-        threads, done = self._join(rules), self.iterations  # of closed tasks
+        self._shared = rules, pool
+        self._crew = Crew(self, self.iterations, top == self.depth)
+        self._crew.run(self.clock.budget.threads, time_alone(self.clock, self._begun))
 
-        def take(machine: Machine) -> Task | None:
-            is_taken = self._call(rules, pool, machine, kernel.TAKE) != COMPLETE
-            return Task.taken(machine, top, int(pool.known[0]["limit"])) if is_taken else None
+    def take(self, machine: Machine) -> Task | None:
+        """Take the next threshold of the root, on a machine that evaluates none."""
+        rules, pool = self._shared
+        if self._call(rules, pool, machine, kernel.TAKE) == COMPLETE:
+            return None
+        return Task.taken(machine, rules.depth, int(pool.known[0]["limit"]))
 
-        def close(machine: Machine, task: Task) -> None:
-            nonlocal done
-            task.load(machine, top)
-            self._call(rules, pool, machine, kernel.CLOSE)
-            done += task.iterations
-            self._note(*self._interval(pool, top))
-            if done >= self.end:
-                self.end, offers.due = INFINITE, _LATER * done
-                tasks.ready.appendleft(None)
+    def close(self, machine: Machine, task: Task) -> None:
+        """Update the root by an evaluated threshold."""
+        rules, pool = self._shared
+        task.load(machine, rules.depth)
+        self._call(rules, pool, machine, kernel.CLOSE)
+        self._note(*self._interval(pool, rules.depth))
 
-        def may_go_on() -> bool:
-            if done >= offers.due and not offers.is_over:
-                return False
-            if done >= offers.due:
-                pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
-                self._plan_offers(offers, done)
-            return True
+    def evaluate(self, machine: Machine, task: Task, threads: int) -> None:
+        """Evaluate a threshold of the root."""
+        (rules, pool), before = self._shared, int(machine.state[ITERATIONS])
+        task.load(machine, rules.depth)
+        self._call(rules, pool, machine, kernel.OPEN)
+        limit = drive(self._sweep(rules, pool, machine, kernel.TASK, threads), self.clock, first=self.rows.first_slice)
+        self.status = self.status or limit
+        if self.status is None:
+            task.finish(machine, rules.depth, int(machine.state[ITERATIONS]) - before)
 
-        def offer() -> None:
-            for found in self._offers:
-                if found is None:
-                    offers.is_paused = True
-                    break
-                with turn:
-                    self.offer(*found)
-                    self._note(*self._interval(pool, top))
-            offers.is_over = True
+    def limit_root(self) -> None:
+        """Search for trees that cost less than the incumbent."""
+        known = self._shared[1].known[0]
+        known["limit"] = min(known["limit"], self.cost)
 
-        offers, turn = _Offers(), threading.Condition()
-        tasks = self._tasks = Tasks(take, close, may_go_on)
+    def accept(self, found: tuple[Tree, int]) -> None:
+        """Offer a tree of the heuristics."""
+        self.offer(*found)
+        rules, pool = self._shared
+        self._note(*self._interval(pool, rules.depth))
 
-        def work(number: int) -> None:
-            machine = self._machines[number]
-            sweep = self._sweep(rules, pool, machine, kernel.TASK, threads)
-            while self.status is None:
-                with turn:
-                    tasks.advance(machine)
-                    turn.notify_all()
-                    if not tasks.ready:
-                        if tasks.is_over:
-                            return
-                        turn.wait(0.1)  # until another thread has a result
-                        continue
-                    task = tasks.ready.popleft()
-                if task is None:
-                    offer()
-                    continue
-                before = int(machine.state[ITERATIONS])
-                task.load(machine, top)
-                self._call(rules, pool, machine, kernel.OPEN)
-                limit = drive(sweep, self.clock, first=first_slice)
-                self.status = self.status or limit
-                if self.status is None:
-                    task.finish(machine, top, int(machine.state[ITERATIONS]) - before)
-
-        try:
-            together(work, threads, self._interrupt) if threads > 1 else work(0)
-        except KeyboardInterrupt:
-            self.status = "interrupted"
-        if offers.due < INFINITE:
-            self._plan_offers(offers, done)
-
-    def _plan_offers(self, offers: _Offers, done: int) -> None:
-        """Plan the heuristics after the finished ones."""
-        self.end = _LATER * done if offers.is_paused else INFINITE
-        offers.due, offers.is_over, offers.is_paused = INFINITE, False, False
-
-    def _join(self, rules: Rules) -> int:
-        """Lay out all rows for each thread, as memory allows; return the number of threads."""
-        more = min(self.clock.budget.threads, WINDOW) - len(self._machines)
-        while more > 0 and not self.clock.has_room(more * self._mib):
-            more -= 1
-        for _ in range(more):
+    def machine_of(self, number: int) -> Machine | None:
+        """Lay out all rows for a thread; return its machine, or None if the memory does not suffice."""
+        rules = self._shared[0]
+        if number == len(self._machines):
+            if not self.clock.has_room(self._mib):
+                return None
             self._add_machine()
-        for machine in self._machines[1:]:
+        elif number > len(self._machines):
+            return None
+        machine = self._machines[number]
+        if number:
             self._lay_out(machine, rules)
             machine.frame[rules.depth] = self._machines[0].frame[rules.depth]
-        return len(self._machines)
-
-    def _interrupt(self) -> None:
-        """Stop the threads."""
-        self.status = "interrupted"  # the threads end after their slice
+        return machine

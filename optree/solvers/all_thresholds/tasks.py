@@ -8,7 +8,8 @@ older state, whose missing results might have pruned its threshold. **Worth**: w
 with a window of 1, 8 and 16 rice takes 8,022, 8,107 and 8,154 iterations at depth 3, htru 8,820, 8,854 and 8,902, magic
 4,579, 4,596 and 4,596, eeg 6,368, 6,354 and 6,393.
 
-Heuristics run beside the tasks. Their trees limit the costs from a fixed iteration on, whenever they are found.
+Heuristics run beside the tasks (``crew.py``). Their trees limit the costs from a fixed iteration on, whenever they are
+found.
 **Worth**: on two threads eeg takes 1.59 s, not 1.68, htru 1.20 s, not 1.39, and magic 1.53 s, not 1.69. On one thread
 the later limits cost magic 12 % more iterations, htru .8 %, eeg none.
 """

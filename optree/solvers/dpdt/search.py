@@ -25,7 +25,7 @@ from optree.solvers.dpdt.nodes import (
     VERTEX,
     Machine,
 )
-from optree.solvers.driver import Room, Sweep, drive, enlarge, together
+from optree.solvers.driver import Room, Sweep, drive, enlarge, time_alone, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, PAUSED
 from optree.solvers.kernels.presorted_columns import Sample
 
@@ -110,12 +110,13 @@ class _Search:
 
     def run(self) -> Path:
         """Search, with threads if they pay; return the path."""
+        begun = self.clock.seconds()
         self._sweep(0).step(1)  # the root's candidate splits
         self.n_actions = int(self.machines[0].frame[0]["n_actions"])
         threads = self.clock.budget.threads
         if threads > 1 and self.n_actions > 1 and self.rules.depth > 2:
             try:
-                self._share(min(threads, self.n_actions))
+                self._share(min(threads, self.n_actions), begun)
             except KeyboardInterrupt:
                 self.status = "interrupted"
         else:
@@ -167,7 +168,7 @@ class _Search:
         """Return the number of fitted nodes, over all machines."""
         return sum(int(machine.state[FITTED]) for machine in self.machines)
 
-    def _share(self, threads: int) -> None:
+    def _share(self, threads: int, begun: float) -> None:
         """Share the root's splits among threads, in order."""
         first = self.machines[0]
         for _ in range(threads - 1):
@@ -189,7 +190,7 @@ class _Search:
                 machine.state[DEPTH], machine.state[TOP] = 0, root["base"] + root["size"]
                 self._advance(number)
 
-        together(work, threads, self._interrupt)
+        together(work, threads, self._interrupt, time_alone(self.clock, begun))
 
     def _interrupt(self) -> None:
         """Stop the threads."""

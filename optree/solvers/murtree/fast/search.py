@@ -15,9 +15,9 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.problem import Problem
-from optree.solvers.driver import Gate, Room, Sweep, drive, together
+from optree.solvers.driver import Gate, Room, Sweep, drive, time_alone, together
 from optree.solvers.kernels import memo as memos
-from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT, PAUSED
 from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.shared_root import NEXT, STOP, THREADS, UPPER, new_shared
@@ -28,9 +28,9 @@ from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
-# Multiples of `Search.quick`: about .05 s before other threads join a search for the first time, as threads and their
-# memory take time, and a few milliseconds in each later search, of which many are short.
-_ALONE, _ALONE_AGAIN = 32, 8
+# A multiple of `Search.quick`: a few milliseconds before other threads join a later search, of which many are short.
+# They join the searches for the first time after `driver.ALONE`.
+_ALONE_AGAIN = 8
 
 
 class Machine(NamedTuple):
@@ -60,6 +60,7 @@ class Search:
         self._gate = Gate(partial(self.shared.state.__setitem__, STOP))
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
+        self._begun = None  # the seconds of the clock when the first search began
         self.ask(limits)
 
     def _new_machine(self) -> Machine:
@@ -139,8 +140,13 @@ class Search:
         search of the root once the searches take longer than a moment.
         """
         end, self._limit = self.iterations + iterations, None
-        soon = max(self.iterations + 1 + int(_ALONE_AGAIN * self.quick), int(_ALONE * self.quick))
-        self._work(0, clock, note, end if clock.budget.threads == 1 else min(soon, end))
+        self._begun = clock.seconds() if self._begun is None else self._begun
+        if clock.budget.threads == 1:
+            self._work(0, clock, note, end)
+        elif time_alone(clock, self._begun) > 0:
+            self._work(0, clock, note, end, lambda: time_alone(clock, self._begun) <= 0)
+        else:
+            self._work(0, clock, note, min(self.iterations + 1 + int(_ALONE_AGAIN * self.quick), end))
         if self._limit is None and self.iterations < end and not self._is_complete():
             threads = self._join(clock)
             try:
@@ -153,8 +159,10 @@ class Search:
                 self.step(kernel.CLOSE, number)
         return self._limit
 
-    def _work(self, number: int, clock: Clock, note: Note | None, end: int) -> None:
-        """Run the search on one machine, until all machines have done the iterations up to ``end``."""
+    def _work(
+        self, number: int, clock: Clock, note: Note | None, end: int, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Run the search on one machine, until all machines have done the iterations up to ``end``, or ``is_over``."""
         threads = int(self.shared.state[THREADS])
         beside = self._gate.beside if threads > 1 else nullcontext
 
@@ -163,7 +171,7 @@ class Search:
                 code = self.step(max(1, quota // threads), number)
                 if note and number == 0 and (interval := self.interval()):
                     note(*interval)
-            return COMPLETE if self._limit else code
+            return COMPLETE if self._limit or (code == PAUSED and is_over()) else code
 
         sweep = Sweep(lambda: self.iterations, step, self.room)
         limit = drive(sweep, clock, first=max(1, int(self.quick)), end=end)
