@@ -5,7 +5,7 @@
 A table has 30 columns of random truth values. The class depends on four of them, and a tenth of the classes is wrong.
 Each fit is a process of its own, and the programs run in turns. A first fit to few rows compiles or loads the kernels.
 The seconds are wall-clock seconds of ``fit`` without compilation, with all checks. "own MiB" is the peak of the process
-beyond its peak before the fit, when the table was made. The errors are those of the first million rows. Linux only.
+beyond its peak before the fit, when the table was made. Errors are counted in the first million rows. Linux only.
 """
 
 from __future__ import annotations

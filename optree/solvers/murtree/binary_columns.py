@@ -97,9 +97,8 @@ def merge_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal rows; return the first row of each group, int64[g], and the sums of weights, int64[g, K].
 
-    Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide, or if
-    a sample of many rows has fewer equal pairs than rows of which an eighth is equal to others. ``check`` is called
-    between the steps.
+    Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide. Many
+    rows are not compared if a sample of them tells that few are equal. ``check`` is called between the steps.
     """
     keys, features = np.empty(len(codes), np.int64), codes.shape[1]
     hash_rows(codes, (salts(features) // np.uint64(4 * features)).astype(np.int64), keys)
