@@ -29,7 +29,7 @@ def _where_known(codes: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
 
 _CODE: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = (
     lambda values, _: values,
-    lambda positions, position: _where_known(positions == position.astype(positions.dtype), positions == NO_SIDE),
+    lambda positions, position: _where_known(positions == position, positions == NO_SIDE),
     lambda positions, position: (positions == position) | np.isnan(positions),
     np.less_equal,
     lambda values, threshold: (values <= threshold) | np.isnan(values),
