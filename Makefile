@@ -21,6 +21,9 @@ VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
 PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
+# Tests share compiled kernels with the copies of the repository in which they run the workflow.
+test test-fast: export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
+
 .PHONY: run test test-fast docs site archive image sif lint lock clean
 .DEFAULT_GOAL := run
 

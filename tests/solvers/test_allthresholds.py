@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from support.modes import COMPILED, seeds
+from support.modes import COMPILED, compiled_only, seeds
 from support.refusal import refused
 from support.thresholds import every_cut, numbers, shallow_objective
 
@@ -40,7 +40,7 @@ def check(problem, objective, **parameters):
 
 @pytest.mark.slow
 def test_it_is_the_optimum_over_all_cuts(monkeypatch):
-    for seed in seeds(3000, 200):
+    for seed in seeds(1500, 20):
         monkeypatch.setattr(all_searches, "_QUICK_CELLS", (seed % 3) * 10**7)  # with 0, heuristics join at once
         X, y, classes = numbers(seed)
         random = np.random.RandomState(seed)
@@ -49,10 +49,11 @@ def test_it_is_the_optimum_over_all_cuts(monkeypatch):
             check(every_cut(X, y, classes, weights), shallow_objective(seed))
 
 
+@compiled_only
 @pytest.mark.slow
 def test_more_cuts_than_lanes(monkeypatch):
     """Intervals are dropped and shortened only where there are many cuts."""
-    for seed in seeds(150, 6):
+    for seed in seeds(150, 15):
         monkeypatch.setattr(all_searches, "_QUICK_CELLS", (seed % 3) * 10**7)
         random = np.random.RandomState(seed)
         n, classes = random.randint(30, 60), random.randint(2, 4)

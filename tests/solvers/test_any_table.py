@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import datasets
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from support.mixed_table import long
 from support.modes import compiled_only
@@ -29,7 +31,7 @@ from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.starts import heuristics
 
-REAL = ("iris", "wine", "breast_cancer", "digits")
+REAL = ("iris", "wine", "breast_cancer")
 ITERATIONS = 20_000  # enough for the best trees of three levels, and too few for most proofs
 
 
@@ -78,6 +80,7 @@ def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model
     X, y = long()
     target = np.stack([y, 1 - y], axis=1) if isinstance(model, OptimalPolicyTree) else y
     model.set_params(time_limit=1)
+    clone(model).fit(X[:300], target[:300])  # compiles, which takes long while memory is traced
     with traced() as peak:
         start = time.process_time()
         model.fit(X, target)
@@ -92,8 +95,9 @@ def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model
 
 @compiled_only
 @pytest.mark.slow
-@pytest.mark.parametrize("regularization", [0.01, 0.003])
-@pytest.mark.parametrize("table", [*REAL, *range(16)], ids=str)
+@pytest.mark.parametrize(
+    ("table", "regularization"), [("digits", 0.01), *product((*REAL, *range(16)), (0.01, 0.003))], ids=str
+)
 def test_it_is_never_worse_than_its_starts(table, regularization, monkeypatch):
     monkeypatch.setattr(all_searches, "_QUICK_CELLS", 10**7)  # the iterations reach all starts
     X, y = drawn(table) if isinstance(table, int) else real(table)

@@ -188,7 +188,7 @@ def test_two_processes_that_compile_for_different_types_at_once_keep_both(packag
     kernel = "\nfrom optree.solvers.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
     (package / "optree" / "solvers" / "toy" / "twice.py").write_text(kernel)
     (meeting := tmp_path / "meeting").mkdir()
-    environment = os.environ | {"PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
     both = [
         subprocess.Popen([sys.executable, "-P", "-c", MEET, number, meeting], env=environment, stdout=subprocess.PIPE)
         for number in ("21", "1.5")
@@ -223,7 +223,7 @@ def test_of_two_processes_that_need_a_kernel_at_once_one_compiles_and_the_other_
     kernel = "\nfrom optree.solvers.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
     (package / "optree" / "solvers" / "toy" / "twice.py").write_text(kernel)
     (meeting := tmp_path / "meeting").mkdir()
-    environment = os.environ | {"PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
     command = [sys.executable, "-P", "-c", TOGETHER, meeting]
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert sorted(one.communicate(timeout=120)[0] for one in both) == ["42 0 1\n", "42 1 0\n"]

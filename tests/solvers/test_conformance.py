@@ -273,16 +273,11 @@ def test_ctrl_c_ends_a_search_with_what_it_has(solver):
     assert result.search_seconds < 10
 
 
-@pytest.fixture(scope="module", params=["warm", pytest.param("cold", marks=pytest.mark.slow)])
-def processes(request, tmp_path_factory):
-    """Return the results of every solver in two fresh processes that share a cache of compiled kernels."""
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
-    if request.param == "cold":
-        environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
-    chosen = [item.callspec.params["solver"].name for item in request.session.items if "processes" in item.fixturenames]
-    said = []
+def in_two_processes(names: list[str], **settings: str) -> list[dict]:
+    """Return the results of some solvers in two fresh processes that share a cache of compiled kernels."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"} | settings
+    command, said = [sys.executable, "-m", "support.fresh_process", *names], []
     for _ in range(2):
-        command = [sys.executable, "-m", "support.fresh_process", *dict.fromkeys(chosen)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         lines = {line["solver"]: line for line in map(json.loads, done.stdout.splitlines())}
         assert done.returncode == 0, f"after {list(lines)}: {done.stderr}"
@@ -290,11 +285,29 @@ def processes(request, tmp_path_factory):
     return said
 
 
+@pytest.fixture(scope="module")
+def processes(request) -> list[dict]:
+    """Return the results of all solvers that are tested, in two processes."""
+    chosen = [item.callspec.params["solver"].name for item in request.session.items if "processes" in item.fixturenames]
+    return in_two_processes(chosen)
+
+
+def check_second(name: str, first: dict, second: dict) -> None:
+    """Check that the second process compiles nothing, and that each kernel has one signature."""
+    assert first[name]["results"] == second[name]["results"]
+    assert second[name]["compiled"] == 0
+    assert second[name]["signatures"] == SPECIALISED.get(name, {})
+
+
 @compiled_only
 @every_solver
 def test_a_second_process_loads_what_the_first_compiled(solver, processes):
-    """And each kernel has one signature, so that it was compiled once."""
-    first, second = (lines[solver.name] for lines in processes)
-    assert first["results"] == second["results"]
-    assert second["compiled"] == 0
-    assert second["signatures"] == SPECIALISED.get(solver.name, {})
+    check_second(solver.name, *processes)
+
+
+@compiled_only
+@pytest.mark.slow
+def test_a_process_with_an_empty_cache_compiles_for_the_next_one(tmp_path):
+    first, second = in_two_processes(["branches"], NUMBA_CACHE_DIR=str(tmp_path))
+    assert first["branches"]["compiled"] > 0
+    check_second("branches", first, second)

@@ -41,14 +41,14 @@ def few_features(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("by_depth", [True, False])
 def test_harder_problems_with_every_penalty_and_depth_limit(by_depth, few_features):
-    for seed in seeds(1000, 10):
+    for seed in seeds(500, 10):
         problem = harder_problem(seed)
         check("optree", problem, random_objective(seed, len(problem.y)), by_depth=by_depth)
 
 
 @pytest.mark.slow
 def test_costs_and_least_rows_in_a_leaf(few_features):
-    for seed in seeds(1500, 15):
+    for seed in seeds(700, 15):
         problem = harder_problem(seed)
         if seed % 3:
             problem = with_costs(problem, seed)
@@ -79,7 +79,7 @@ def test_numeric_columns_beside_categories():
 def test_a_limit_on_splits(monkeypatch, few, few_features):
     monkeypatch.setattr(engine_search, "_FEW", few)
     monkeypatch.setattr(engine_search, "_TRIED", 5)
-    for seed in seeds(600, 8):
+    for seed in seeds(300, 8):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 5 == 0 else problem
         check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7), by_depth=False)
@@ -87,7 +87,7 @@ def test_a_limit_on_splits(monkeypatch, few, few_features):
 
 @pytest.mark.slow
 def test_a_limit_on_splits_where_many_would_pay(few_features):
-    for seed in seeds(500, 5):
+    for seed in seeds(250, 5):
         problem = listed_problem(seed, 140, 6)
         objective = Objective.of("0.001", ["split", "leaf"][seed % 2], [None, None, 4][seed % 3], 3 + seed % 4)
         check("optree", problem, objective, by_depth=False)
@@ -133,7 +133,7 @@ def listed_problem(seed, most_rows=60, n_columns=None):
 @pytest.mark.slow
 def test_rows_sorted_out_cell_by_cell(few_features):
     """Where a small cell after another is cut off, bounds of two splits and contained cells have most to say."""
-    for seed in seeds(1500, 10):
+    for seed in seeds(700, 10):
         problem = listed_problem(seed)
         value = ["0.002", "0.01", "0.03", "0.05", f"{1 + seed % 3}/{2 * problem.total_weight}"][seed % 5]
         check("optree", problem, Objective.of(value, ["split", "leaf"][seed % 2]))

@@ -34,7 +34,7 @@ def pause(monkeypatch, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("by_depth", [False, True])
 def test_the_optimum_is_found_whatever_the_start(monkeypatch, by_depth):
-    for seed in seeds(250, 6):
+    for seed in seeds(120, 6):
         pause(monkeypatch, seed)
         problem = harder_problem(seed)
         check("optree", problem, objective_of(seed, len(problem.y)), by_depth=by_depth, few_rows=False)

@@ -25,14 +25,14 @@ EXACT = [
 
 @pytest.mark.parametrize("name", EXACT)
 @given(problem=problems, regularization=regularizations, max_depth=depths)
-@settings(max_examples=len(seeds(500, 100)), deadline=None)
+@settings(max_examples=len(seeds(300, 50)), deadline=None)
 def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regularization, max_depth):
     check(name, problem, Objective.of(regularization, max_depth=max_depth))
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_fixed_sweep_of_problems(name):
-    for seed in seeds(2500, 300):
+    for seed in seeds(1200, 100):
         check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import runs
-from support.modes import COMPILED, seeds
+from support.modes import compiled_only, seeds
 from support.objectives import REGULARIZATIONS
 from support.oracle import accepted, check
 from support.problems import make, random_problem
@@ -56,6 +56,7 @@ def thresholds(seed: int):
     return make(codes, y, [2] * codes.shape[1], 3)
 
 
+@compiled_only
 @pytest.mark.slow
 def test_bounds_carried_between_thresholds_are_bounds():
     for seed in seeds(150, 15):
@@ -65,6 +66,7 @@ def test_bounds_carried_between_thresholds_are_bounds():
         assert costs == {solvers.get("exhaustive").solve(problem, objective).cost}
 
 
+@compiled_only
 def test_the_subset_bound_leaves_out_thresholds():
     """The thresholds of iris: the bound leaves a fraction of the supports, and the same cost."""
     problem, objective = runs.encoded("iris", "all-thresholds")[0], Objective.of("0.02")
@@ -101,7 +103,7 @@ def test_a_table_of_costs_against_the_oracle():
         assert result.cost == result.lower_bound == solvers.get("exhaustive").solve(problem, objective).cost
 
 
-@pytest.mark.skipif(not COMPILED, reason="too slow")
+@compiled_only
 @pytest.mark.parametrize("encoding", ["onehot-drop-first", "onehot-drop-last"])
 def test_tic_tac_toe_at_two_hundredths_a_leaf(encoding):
     """A published program certifies 0.324593 here; there is a tree of 0.318330 (with the first categories left out)."""
@@ -115,7 +117,7 @@ def test_tic_tac_toe_at_two_hundredths_a_leaf(encoding):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="too slow")
+@compiled_only
 @pytest.mark.parametrize(
     ("dataset", "regularization", "objective"),
     [("tic-tac-toe", "0.005", "0.85072"), ("monks-2", "0.001", None), ("balance-scale", "0.01", "0.63440")],
@@ -129,7 +131,7 @@ def test_real_data_have_the_optimum_of_the_engine(dataset, regularization, objec
         assert f"{float(1 - result.cost_in_rows / problem.total_weight):.5f}" == objective
 
 
-@pytest.mark.skipif(not COMPILED, reason="too slow")
+@compiled_only
 @pytest.mark.parametrize(("dataset", "right"), [("bucketization", 72), ("bucketization-bucketized", 71)])
 def test_bucketization_sacrifices_optimality(dataset, right):
     """Theorem 3.1: cut points between neighbours of one class are needed. Both optima are proven, by two solvers."""

@@ -39,7 +39,7 @@ def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
 def test_licketysplit_with_more_levels_is_no_worse_than_its_authors_package(look):
     """Which values the parts of a split by trees with one level of lookahead less, and these with one less again."""
     better = same = 0
-    for seed in seeds(120, 3):
+    for seed in seeds(60, 3):
         problem, depth = lickety_problem(seed), 3 + seed % 3
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
         naive = Naive(problem, objective.scale(problem), logs_of(problem))

@@ -11,31 +11,19 @@ from support import ROOT
 
 pytestmark = pytest.mark.slow
 
-_NAMES = (
-    "exact",
-    "allthresholds",
-    "sparsethresholds",
-    "murtree",
-    "grid",
-    "regression",
-    "front",
-    "dpdt",
-    "gosdt",
-    "roc",
-    "split",
-    "shapecart",
-)
-ALL = ["conformance", *_NAMES]
+# All solvers by tests of their declarations; kernels with much arithmetic on positions by their own tests as well.
+NAMES = ("conformance", "exact", "allthresholds", "sparsethresholds", "murtree", "regression", "split")
+OTHERS = ("grid", "front", "dpdt", "gosdt", "roc", "shapecart")
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*ALL, "branches", "engine"], "not cold"),
-    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ALL, "not cold"),
-    "plain njit": ({"OPTREE_PLAIN_NJIT": "1"}, ["exact"], "optree or branches"),  # compiles for minutes
+    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*NAMES, "engine"], ""),
+    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, [*NAMES, *OTHERS], ""),
+    "plain njit": ({"OPTREE_PLAIN_NJIT": "1"}, ["exact"], "branches"),  # the engine compiles for minutes
 }
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_mode(mode, tmp_path):
-    """Each mode has a cache of its own; the conformance tests of a cold cache are left out."""
+    """Each mode has a cache of its own."""
     switches, names, chosen = MODES[mode]
     environment = os.environ | switches | {"NUMBA_CACHE_DIR": str(tmp_path)}
     files = [f"tests/solvers/test_{name}.py" for name in names]

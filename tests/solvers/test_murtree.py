@@ -53,14 +53,14 @@ def solved(result, problem, objective):
 
 @pytest.mark.slow
 def test_the_fast_search_finds_the_optimum():
-    for seed in range(2000 if FULL else 25):
+    for seed in range(1000 if FULL else 25):
         problem = binary_problem(seed)
         check("murtree", problem, limited_objective(seed))
 
 
 @pytest.mark.slow
 def test_every_combination_of_the_papers_switches_finds_the_optimum():
-    for seed in range(1200 if FULL else 20):
+    for seed in range(600 if FULL else 20):
         problem, objective = binary_problem(seed), limited_objective(seed, 5)
         result = SOLVER.solve(problem, objective, seed=seed, search="paper", **random_switches(seed))
         solved(result, problem, objective)
@@ -73,7 +73,7 @@ def test_every_combination_of_the_papers_switches_finds_the_optimum():
 )
 def test_fewest_splits_among_fewest_errors(parameters):
     """With every size, too: the first tree that has so few errors is kept."""
-    for seed in range(300 if FULL else 5):
+    for seed in range(150 if FULL else 5):
         problem, objective = binary_problem(seed), replace(limited_objective(seed), regularization=Fraction(0))
         result = SOLVER.solve(problem, objective, **parameters)
         solved(result, problem, objective)
@@ -116,7 +116,7 @@ def test_iterative_deepening_finds_the_same_optima(monkeypatch):
     rounds = []
     ask = depth_limited.Search.ask
     monkeypatch.setattr(depth_limited.Search, "ask", lambda *asked: rounds.append(1) or ask(*asked))
-    for seed in range(300 if FULL else 5):
+    for seed in range(150 if FULL else 5):
         check("murtree", binary_problem(seed), limited_objective(seed))
     assert len(rounds) > (800 if FULL else 5)
 

@@ -15,4 +15,4 @@ compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compil
 
 def seeds(compiled: int, otherwise: int) -> range:
     """Return the seeds of random problems that this mode has time for."""
-    return range(max(otherwise, compiled // 5 if CHECKED else compiled) if COMPILED else otherwise)
+    return range(max(otherwise, compiled // 10 if CHECKED else compiled) if COMPILED else otherwise)
