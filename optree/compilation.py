@@ -101,7 +101,7 @@ class Compilation:
         if not self._announced and since is not None and time.perf_counter() - since >= _PATIENCE_SECONDS:
             self._announced = True
             logging.getLogger("optree").warning(
-                "optree compiles its search for this kind of data, which takes 5 to 40 seconds outside all limits; "
+                "optree compiles its search for this kind of data, which takes 5 to 60 seconds outside all limits; "
                 + (_KEPT if self.is_kept else "later fits of this process need no compilation")
             )
 

@@ -237,3 +237,29 @@ def test_an_error_in_compilation_ends_the_lock(package):
     code = "from optree.solvers.toy.broken import broken\ntry:\n    broken(1)\nexcept Exception:\n    print('raised')"
     assert run(code, package).split() == ["raised"]
     assert not list(package.rglob("*.lock"))
+
+
+NESTED = """
+from typing import NamedTuple
+import numpy as np
+from optree.solvers.kernels.jit import borrow, kernel
+
+class Inner(NamedTuple):
+    numbers: np.ndarray
+
+class Outer(NamedTuple):
+    inner: Inner
+
+@kernel
+def first(outer):
+    return borrow(outer).inner.numbers[0]
+"""
+
+
+@compiled_only
+def test_a_view_of_a_tuple_within_a_tuple_is_refused(package):
+    """Its arrays have owners, which a view does not count: the memory would be freed twice."""
+    (package / "optree" / "solvers" / "toy" / "nested.py").write_text(NESTED)
+    code = "import numpy as np\nfrom optree.solvers.toy.nested import Inner, Outer, first\ntry:\n"
+    code += "    first(Outer(Inner(np.zeros(1))))\nexcept Exception as error:\n    print(error)"
+    assert "borrow: field 'inner' is a tuple" in run(code, package)

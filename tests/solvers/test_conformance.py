@@ -261,10 +261,17 @@ def test_ctrl_c_between_slices_leaves_a_tree_and_a_bound(solver, after, monkeypa
 @compiled_only
 @every_exact_solver
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_a_search_with_what_it_has(solver):
-    wanted = hard(solver)
+def test_ctrl_c_ends_a_search_with_what_it_has(solver, monkeypatch):
+    """A signal comes .2 s after the first iterations; before them Ctrl-C would be raised."""
+    wanted, limit = hard(solver), Clock.limit
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+
+    def begun(self, iterations, *arguments):
+        if iterations and timer.ident is None:
+            timer.start()
+        return limit(self, iterations, *arguments)
+
+    monkeypatch.setattr(Clock, "limit", begun)
     result = solver.solve(LONG, wanted, Budget(seconds=60))
     timer.join()
     check_result(solver, LONG, wanted, result)

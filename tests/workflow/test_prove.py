@@ -78,6 +78,10 @@ def test_every_tree_is_proven_and_the_files_can_be_checked_again(proven, capsys)
         assert verify([str(results / "proofs" / proof["table"]), str(results / "proofs" / proof["file"])]) == 0
         assert capsys.readouterr().out.strip() == proof["statement"]
         assert proof["bytes"] == (results / "proofs" / proof["file"]).stat().st_size
+    checks = {(entry["proof"]["table"], entry["proof"]["sha256"]): entry["proof"]["check_seconds"] for entry in records}
+    assert len(checks) < 17  # two solvers with one tree have one proof, which is checked once
+    for entry in records:
+        assert entry["proof"]["check_seconds"] == checks[entry["proof"]["table"], entry["proof"]["sha256"]]
     page = (results / "tables" / "findings.rst").read_text()
     assert "17 of 17 proofs checked by an independent program, 15 of them of optima" in page
     table = (results / "tables" / "proofs.html").read_text()

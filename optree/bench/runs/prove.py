@@ -65,6 +65,7 @@ class Prover:
     def __init__(self, table: Table, program: Path, folder: Path, limits: ProofLimits):
         self.table, self.program, self.folder, self.limits = table, program, folder, limits
         self._training: dict[tuple, tuple[Texts, DataFrame, Problem]] = {}
+        self._checked: dict[tuple[str, str], dict] = {}  # answers by table and digest: solvers often share a proof
         self.version = re.search(r'__version__ = "(.+)"', program.read_text()).group(1)
 
     def prove(self, entry: Mapping) -> dict:
@@ -107,7 +108,10 @@ class Prover:
             return _none(str(error))
         made = {"file": path.name, "table": data.name, "sha256": written.sha256, "bytes": written.size}
         made |= {"supports": written.supports, "write_seconds": time.perf_counter() - start}
-        return self._check(data, path) | made
+        checked = data.name, written.sha256
+        if checked not in self._checked:
+            self._checked[checked] = self._check(data, path)
+        return self._checked[checked] | made
 
     def _read_training(self, run: Run, encoding: Mapping) -> tuple[Texts, DataFrame, Problem]:
         """Return the candidate splits and the training rows of a fold, and the problem of these rows."""

@@ -13,6 +13,7 @@ from zlib import crc32
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
@@ -88,7 +89,10 @@ def _attribute(context, builder, borrowed, pointer, name):
 
 @intrinsic
 def borrow(typing_context, arrays):
-    """Return a view of a NamedTuple."""
+    """Return a view of a NamedTuple, none of whose fields is a tuple."""
+    for name, kind in zip(arrays.fields, arrays.types, strict=True):
+        if isinstance(kind, types.BaseTuple):
+            raise TypingError(f"borrow: field {name!r} is a tuple, whose arrays have owners; borrow it by itself")
 
     def codegen(context, builder, signature, args):
         held = builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
