@@ -1,4 +1,4 @@
-"""Every exact solver against the oracle, on thousands of small problems."""
+"""Every exact solver against the oracle, on more than a thousand small problems."""
 
 from __future__ import annotations
 
