@@ -182,10 +182,15 @@ def column_order(table, number: int) -> tuple[str, ...] | None:
 
 
 def has_whole_type(table, number: int) -> bool:
-    """Return whether the type of a column is one of whole numbers."""
-    if not isinstance(table, np.ndarray) and not is_sparse(table):
-        table = table.series[number] if isinstance(table, Frame) else table.iloc[:, number]
-    return str(getattr(table, "dtype", getattr(table, "type", ""))).lower().startswith(("int", "uint"))
+    """Return whether the type of a column is one of whole numbers, or a column of objects has one."""
+    if isinstance(table, Frame):
+        column = table.series[number]
+    elif hasattr(table, "iloc"):
+        column = table.iloc[:, number]
+    else:
+        column = table if is_sparse(table) else table[:, number]
+    kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    return kind.startswith(("int", "uint")) or (kind == "object" and any(type(value) is int for value in column))
 
 
 def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:

@@ -316,7 +316,8 @@ def test_whole_numbers_that_floats_cannot_hold_warn():
     frame = pd.DataFrame({"key": number, "x": Y})
     arrow = pytest.importorskip("pyarrow").table({"key": number, "x": Y})
     polars = pytest.importorskip("polars").DataFrame({"key": number, "x": Y})
-    for table in (frame, frame.astype({"key": "Int64"}), frame.to_numpy(), -frame, arrow, polars):
+    large = frame.assign(key=[10**30 + int(value) for value in number])  # objects: beyond 64 bits
+    for table in (frame, frame.astype({"key": "Int64"}), frame.to_numpy(), -frame, arrow, polars, large):
         with pytest.warns(UserWarning, match="its whole numbers of 2.53 or more are rounded to 53 bits"):
             OptimalTreeClassifier(max_depth=1).fit(table, Y)
     with warnings.catch_warnings():
