@@ -116,7 +116,7 @@ def test_iterative_deepening_finds_the_same_optima(monkeypatch):
     rounds = []
     ask = depth_limited.Search.ask
     monkeypatch.setattr(depth_limited.Search, "ask", lambda *asked: rounds.append(1) or ask(*asked))
-    for seed in range(150 if FULL else 5):
+    for seed in range(300 if FULL else 5):
         check("murtree", binary_problem(seed), limited_objective(seed))
     assert len(rounds) > (800 if FULL else 5)
 
