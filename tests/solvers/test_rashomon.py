@@ -178,7 +178,7 @@ def check_shallow(seed: int) -> int:
     return search.trees.total
 
 
-@pytest.mark.parametrize("number", [10, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [10, pytest.param(60, marks=pytest.mark.slow)])
 def test_sets_of_four_and_five_levels(monkeypatch, number):
     widened, widen = [], DepthLimited.widen
     monkeypatch.setattr(rashomon, "_BEFORE", 1)

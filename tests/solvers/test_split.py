@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.lickety_naive import OneByOne
 from support.lookahead_problems import binary, intervals, lickety_problem, search_for, solve
-from support.modes import COMPILED, seeds
+from support.modes import COMPILED, compiled_only, seeds
 from support.objectives import REGULARIZATIONS
 from support.problems import make, noise, random_problem
 
@@ -137,6 +137,7 @@ def exact_costs(monkeypatch, problem, objective, complete, **options):
     return found.cost, found.counters["iterations"]
 
 
+@compiled_only
 @pytest.mark.slow
 def test_similar_supports_save_visits_and_keep_the_optimum(monkeypatch):
     """Of weighted rows with ties; two levels may be left to stumps, and ways may be fewer below."""
