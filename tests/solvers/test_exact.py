@@ -42,7 +42,7 @@ LIMITED = [name for name in EXACT if "min_samples_leaf" in solvers.get(name).con
 @pytest.mark.parametrize("name", LIMITED)
 def test_with_a_minimum_of_rows_in_a_leaf(name):
     found = 0
-    for seed in seeds(400, 60):
+    for seed in seeds(400, 50):
         random = np.random.RandomState(seed)
         problem = harder_problem(seed) if seed % 2 else random_problem(seed)
         if seed % 3 == 0:  # rows of no weight do not count, heavy rows count once
