@@ -1,7 +1,7 @@
 """The fast suite with every other Python that the project takes and this machine has.
 
 A run takes a quarter of an hour of a core. So it is asked for: ``OPTREE_PYTHONS_BY``, in seconds since 1970, is the
-time until which a run may begin. Continuous integration sets it, and leaves runs out when it is late.
+time until which a run may begin.
 """
 
 from __future__ import annotations
