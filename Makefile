@@ -3,6 +3,7 @@
 #   make test   set up, run all tests
 # `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
+# `make test-thorough` runs all tests with three times as many random problems, and the tests that take minutes each.
 # `make docs` builds the documentation site, build/docs/index.html, without a network once it is set up.
 # `make site` builds build/site/index.html, of all results in results/, the published results and the documentation;
 # RESULTS="results/a results/b" chooses results.
@@ -22,9 +23,9 @@ PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
 # Tests share compiled kernels with the copies of the repository in which they run the workflow.
-test test-fast: export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
+test test-fast test-thorough: export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
 
-.PHONY: run test test-fast docs site archive image sif lint lock clean
+.PHONY: run test test-fast test-thorough docs site archive image sif lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
@@ -53,6 +54,9 @@ site: docs
 
 test: $(VENV)/docs .exports/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)
+
+test-thorough: export OPTREE_THOROUGH = 1
+test-thorough: test
 
 test-fast: $(VENV)/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL) -m "not slow"

@@ -14,7 +14,7 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from support.mixed_table import long
-from support.modes import compiled_only
+from support.modes import THOROUGH, compiled_only, seeds
 from support.traced import traced
 
 from optree import (
@@ -31,6 +31,7 @@ from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.starts import heuristics
 
+DIGITS = [("digits", 0.01)] if THOROUGH else []
 REAL = ("iris", "wine", "breast_cancer")
 ITERATIONS = 20_000  # enough for the best trees of three levels, and too few for most proofs
 
@@ -96,7 +97,7 @@ def test_a_long_mixed_table_takes_little_memory_and_the_time_that_is_given(model
 @compiled_only
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("table", "regularization"), [("digits", 0.01), *product((*REAL, *range(16)), (0.01, 0.003))], ids=str
+    ("table", "regularization"), [*DIGITS, *product((*REAL, *range(len(seeds(16, 1)))), (0.01, 0.003))], ids=str
 )
 def test_it_is_never_worse_than_its_starts(table, regularization, monkeypatch):
     monkeypatch.setattr(all_searches, "_QUICK_CELLS", 10**7)  # the iterations reach all starts

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from support import ROOT
+from support import ROOT, modes
 from support.cart_naive import cart_splits, optimum, random_rows, rated_splits
 from support.modes import CHECKED, COMPILED
 from support.problems import make, random_problem
@@ -26,8 +26,8 @@ ALPHAS = [Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 8), Fracti
 
 
 def seeds(many: int) -> range:
-    """Fewer where nothing is compiled, or every access is checked."""
-    return range(max(5, many // (25 if not COMPILED else 5 if CHECKED else 1)))
+    """Return the seeds of random problems that this mode has time for."""
+    return modes.seeds(many, max(5, many // 25))
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from support.modes import FULL, compiled_only
+from support.modes import compiled_only, seeds
 from support.problems import binary_problem, noise
 from support.real_data import murtree_problem
 from support.refusal import refused
@@ -19,7 +19,7 @@ from optree.objective import Objective
 from optree.solvers.murtree.all_limits import grid
 
 ORACLE = solvers.get("exhaustive")
-SEEDS = range(150 if FULL else 8)
+SEEDS = seeds(150, 8)
 
 
 def some_limits(seed):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
-from support.modes import FULL
+from support.modes import seeds
 from support.refusal import refused
 
 from optree import (
@@ -94,7 +94,7 @@ def test_the_optimum_over_all_sides(numbers, monkeypatch):
     monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0 if numbers else 10**9)
     monkeypatch.setattr(routing, "_PAIRS", 10**18)
     used = set()
-    for seed in range(300 if FULL else 60):
+    for seed in seeds(300, 60):
         (X, y, weight), random = random_table(seed), np.random.RandomState(seed)
         if X.nunique(dropna=False).max() < 2:
             continue

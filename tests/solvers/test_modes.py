@@ -8,20 +8,23 @@ import sys
 
 import pytest
 from support import ROOT
+from support.modes import thorough
 
 pytestmark = pytest.mark.slow
 
 # All solvers by tests of their declarations; kernels with much arithmetic on positions by their own tests as well.
-NAMES = ("conformance", "exact", "allthresholds", "sparsethresholds", "murtree", "regression", "split")
+NAMES = ("conformance", "allthresholds", "sparsethresholds", "murtree", "regression", "split")
 OTHERS = ("grid", "front", "dpdt", "gosdt", "roc", "shapecart")
+CHECKS = {"NUMBA_BOUNDSCHECK": "1"}
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*NAMES, "engine"], ""),
-    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, [*NAMES, *OTHERS], ""),
+    "bounds-checked": (CHECKS, ["exact"], ""),
+    "bounds-checked, thorough": (CHECKS, [*NAMES, "engine"], ""),  # compiles for minutes
+    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["exact", *NAMES, *OTHERS], ""),
     "plain njit": ({"OPTREE_PLAIN_NJIT": "1"}, ["exact"], "branches"),  # the engine compiles for minutes
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [pytest.param(name, marks=thorough if "thorough" in name else ()) for name in MODES])
 def test_mode(mode, tmp_path):
     """Each mode has a cache of its own."""
     switches, names, chosen = MODES[mode]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numba import njit, typeof
-from support.modes import COMPILED, FULL, compiled_only
+from support.modes import COMPILED, FULL, compiled_only, seeds
 from support.objectives import limited_objective
 from support.oracle import check
 from support.problems import binary_problem, make
@@ -53,14 +53,14 @@ def solved(result, problem, objective):
 
 @pytest.mark.slow
 def test_the_fast_search_finds_the_optimum():
-    for seed in range(1000 if FULL else 25):
+    for seed in seeds(1000, 25):
         problem = binary_problem(seed)
         check("murtree", problem, limited_objective(seed))
 
 
 @pytest.mark.slow
 def test_every_combination_of_the_papers_switches_finds_the_optimum():
-    for seed in range(600 if FULL else 20):
+    for seed in seeds(600, 20):
         problem, objective = binary_problem(seed), limited_objective(seed, 5)
         result = SOLVER.solve(problem, objective, seed=seed, search="paper", **random_switches(seed))
         solved(result, problem, objective)
@@ -73,7 +73,7 @@ def test_every_combination_of_the_papers_switches_finds_the_optimum():
 )
 def test_fewest_splits_among_fewest_errors(parameters):
     """With every size, too: the first tree that has so few errors is kept."""
-    for seed in range(150 if FULL else 5):
+    for seed in seeds(150, 5):
         problem, objective = binary_problem(seed), replace(limited_objective(seed), regularization=Fraction(0))
         result = SOLVER.solve(problem, objective, **parameters)
         solved(result, problem, objective)
@@ -83,7 +83,7 @@ def test_fewest_splits_among_fewest_errors(parameters):
 
 @pytest.mark.slow
 def test_dl85_keeps_its_minimum_support():
-    for seed in range(400 if FULL else 10):
+    for seed in seeds(400, 10):
         objective = Objective.of(0, max_depth=seed % 5, min_samples_leaf=1 + seed % 4)
         problem = binary_problem(seed)
         solved(solvers.get("dl85").solve(problem, objective), problem, objective)
@@ -94,7 +94,7 @@ def test_dl85_keeps_its_minimum_support():
     "parameters", [{}, {"deepening": False}, {"search": "paper"}, {"search": "paper", "cache": "none"}]
 )
 def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
-    for seed in range(100 if FULL else 2):
+    for seed in seeds(100, 2):
         problem, objective = binary_problem(seed), limited_objective(seed)
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (0, 1, 2, 3, 5, 8, 20):
@@ -178,7 +178,7 @@ def test_switches_are_checked():
 @pytest.mark.parametrize("factor", [1, 1000, 10**11])
 def test_counts_of_all_sizes(factor):
     """Words and counts have 16, 32 and 64 bits; a weight w stands for w equal rows."""
-    for seed in range(60 if FULL else 3):
+    for seed in seeds(60, 3):
         problem = binary_problem(2 * seed)
         heavy = make(
             problem.codes, problem.y, problem.n_parts, len(problem.classes), problem.weights * factor + (seed & 1)
@@ -201,7 +201,7 @@ def test_equal_rows_are_merged_when_that_is_less_to_count():
 
 
 def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
-    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in seeds(60, 3)]
     for parameters in ({}, {"search": "paper"}):
         before = [SOLVER.solve(*case, **parameters) for case in cases]
         with monkeypatch.context() as patch:
@@ -212,7 +212,7 @@ def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
 
 
 def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
-    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in seeds(60, 3)]
     new_memo, new_cache, grown = tables.new_memo, caches.new_cache, []
     for search in (depth_limited.Search, subtrees.Subtrees):
         room = search.room
@@ -237,7 +237,7 @@ def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
         return data and data._replace(salt=data.salt * 0), certain
 
     monkeypatch.setattr(murtree, "columns", unsalted)
-    for seed in range(100 if FULL else 3):
+    for seed in seeds(100, 3):
         check("murtree", binary_problem(seed), limited_objective(seed))
 
 

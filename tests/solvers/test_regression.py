@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
-from support.modes import COMPILED, FULL, compiled_only, seeds
+from support.modes import COMPILED, compiled_only, seeds
 from support.problems import binary_problem
 from support.refusal import refused
 
@@ -123,7 +123,7 @@ def some_limits(seed):
 
 @pytest.mark.slow
 def test_the_least_squared_error():
-    for seed in range(120 if FULL else 12):
+    for seed in seeds(120, 12):
         (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)
         share = ["0", "0", "0.03"][seed % 3]
         valued = Problem(problem.columns, Values(y), weights)
@@ -159,7 +159,7 @@ def test_every_cost_is_the_least_in_whole_units():
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum():
-    for seed in range(40 if FULL else 2):
+    for seed in seeds(40, 2):
         problem, y, weights = regression_problem(seed)
         arguments = Problem(problem.columns, Values(y), weights), Objective.of(0, max_depth=4)
         best = MURTREE.solve(*arguments).cost

@@ -83,18 +83,19 @@ def depth_limited_cases(count):
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("deepening", [True, False])
 def test_the_depth_limited_tree_is_the_same_and_optimal(deepening, joined):
-    for problem, objective in depth_limited_cases(1000 if FULL else 25):
+    number = len(seeds(1000, 25))
+    for problem, objective in depth_limited_cases(number):
         one, *others = trees_of(MURTREE, problem, objective, deepening=deepening)
         assert others == [one, one]
         check("murtree", problem, objective, budget=Budget(threads=2), deepening=deepening)
-    assert len(joined) > (200 if FULL else 5)
+    assert len(joined) > number / 5
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_a_search_alone_finds_the_tree_of_rounds_and_threads(monkeypatch):
     """The first tree: rounds, heuristics and memo do not change it."""
-    for problem, objective in depth_limited_cases(300 if FULL else 10):
+    for problem, objective in depth_limited_cases(len(seeds(300, 10))):
         one, two = trees_of(MURTREE, problem, objective, (1, 2))
         with monkeypatch.context() as patch:
             patch.setattr(depth_limited.Search, "_rounds", lambda self, *_: [(self.limits, 2**62, 2**62)])
@@ -198,7 +199,7 @@ def test_a_number_of_threads_is_whole():
 
 @pytest.mark.usefixtures("hasty")
 def test_stopped_anywhere_the_interval_holds_the_optimum():
-    for problem, objective in depth_limited_cases(20 if FULL else 2):
+    for problem, objective in depth_limited_cases(len(seeds(20, 2))):
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (1, 2, 3, 5, 8, 20):
             result = MURTREE.solve(problem, objective, Budget(iterations=iterations, threads=3))

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.modes import compiled_only
+from support.modes import compiled_only, thorough
 
 from optree import DPDTreeClassifier, MurTreeClassifier, OptimalTreeClassifier
 
@@ -44,7 +44,12 @@ print(peak_rss_mib())
 @compiled_only
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "rows", "most"), [("mixed", 30_000, 500), ("20", 150_000, 1000), ("10", 1_000_000, 4000)], ids=str
+    ("kind", "rows", "most"),
+    [
+        ("mixed", 30_000, 500),
+        pytest.param("20", 150_000, 1000, marks=thorough),
+        pytest.param("10", 1_000_000, 4000, marks=thorough),
+    ],
 )
 def test_a_large_table_takes_little_memory(kind, rows, most):
     """The limits are in MiB. The first process compiles; the second one loads the machine code."""

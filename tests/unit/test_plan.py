@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from snakemake.utils import update_config
 from support import ROOT
 from support import peers as stubs
 from support.refusal import refused
@@ -153,3 +154,44 @@ def test_a_number_without_quotes_and_a_misspelt_name_are_answered_with_what_to_w
         "40 names are accepted, the nearest are (name-[0-9]+(, )?){3}$", str(choice("dataset", "xy", many))
     )
     assert str(choice("dataset", "nam-1", many[:3])).endswith("; accepted: name-0, name-1, name-2")
+
+
+def small(**changes) -> dict:
+    """Return a configuration of one run with changes to its experiment."""
+    fields = {"datasets": ["monks-1"], "encodings": ["ordinal"], "algorithms": ["branches"]}
+    return {"experiments": [fields | {"regularization": ["0.05"], "splits": ["full"]} | changes]}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (small(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "did you mean branches?"]),
+        (small(encodings=["unary"]), ["experiments[0]", "encoding", "'unary'", "accepted", "ordinal"]),
+        (small(algorithms=["cart"]), ["'cart'", "binary", "'ordinal'"]),
+        (small(regularization=["-0.1"]), ["regularization", "'-0.1'", "from 0 to 1"]),
+        (small(regularization=["1.5"]), ["regularization", "'1.5'", "from 0 to 1"]),
+        (small(regularization=["many"]), ["regularization", "'many'"]),
+        (small(penalty=["leaf"]), ["branches", "penalty", "'leaf'", "accepted", "split"]),
+        (small(max_depth=[-1]), ["max_depth", "-1"]),
+        (small(splits=["half"]), ["splits", "'half'"]),
+        (small(lambda_=["0.1"]), ["unknown key 'lambda_'", "accepted", "regularization"]),
+        ({"limits": {"seconds": -1}}, ["limits.seconds", "-1"]),
+        (
+            {
+                **small(algorithms=["small"], encodings=["onehot"]),
+                "algorithms": {"small": {"solver": "cart", "parameters": {"leaf": 1}}},
+            },
+            ["cart", "'leaf'", "accepted", "criterion"],
+        ),
+        (
+            {"encodings": {"mine": {"categorical": "ordinal", "numeric": "bins", "drop": "first"}}},
+            ["mine", "drop"],
+        ),
+    ],
+)
+def test_a_bad_configuration_is_named(given, words):
+    config = shipped("test.yaml")
+    update_config(config, given)
+    with refused("config: ", *words):
+        schema.check(config, ROOT / "workflow" / "schemas" / "config.schema.yaml", "config")
+        plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(PEERS))

@@ -9,6 +9,7 @@ import numpy as np
 import optree_verify
 import pytest
 from support.directed_proofs import DIRECTED
+from support.modes import THOROUGH
 from support.small_proofs import Case, Recursion, case_of, decoded, number, priced, random_case, varied
 
 from optree.actions import Actions, whole_regrets
@@ -107,7 +108,7 @@ def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 3000, 500))
+@pytest.mark.parametrize("first", range(1000, 3000 if THOROUGH else 2000, 500))
 def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
     for seed in range(first, first + 500):
         check_case(case_of(seed))

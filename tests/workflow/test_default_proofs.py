@@ -10,6 +10,7 @@ import json
 import pytest
 import yaml
 from harness.checkout import ROOT, Checkout
+from support.modes import THOROUGH, thorough
 
 from optree.bench.tables.frame import load
 
@@ -21,6 +22,7 @@ GROUPS = {  # a run of the workflow for each
     "numbers": {"iris", "wine"},
     "breast cancer": {"breast_cancer"},
 }
+LONG = {"balance", "breast cancer", "tic-tac-toe"}
 SECONDS = {"breast cancer": 2}  # of a search, and to write its proof: spent in full, as a limit ends both
 UNPROVEN = {}  # the reason for each cell whose optimum has no checked proof; this list may not grow
 
@@ -32,7 +34,7 @@ def only(group: str) -> dict:
             **one,
             "datasets": [name for name in one["datasets"] if name in GROUPS[group]],
             "regularization": [value for value in one["regularization"] if value != "0.005"],
-            "splits": one["splits"][:2],
+            "splits": one["splits"][: 2 if THOROUGH else 1],
         }
         for one in DEFAULT["experiments"]
     ]
@@ -52,7 +54,7 @@ def test_the_groups_have_all_datasets():
     assert set().union(*GROUPS.values()) == names
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [pytest.param(name, marks=thorough if name in LONG else ()) for name in GROUPS])
 def test_all_optima_of_the_default_are_proven(group, checkout):
     (checkout.path / "group.json").write_text(json.dumps(only(group)))
     done = checkout.snakemake("--until", "tables", config="group.json")

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -36,24 +37,31 @@ def _file_of(module: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-def _named_modules(tree: ast.AST) -> Iterator[str]:
+def _statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield statements and the statements in them, and no expressions, of which a module has ten times as many."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from _statements(getattr(node, part, ()))
+
+
+def _named_modules(tree: ast.Module) -> Iterator[str]:
     """Yield the modules of this package that import statements name, in functions too."""
-    for node in ast.walk(tree):
+    for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.startswith("optree"))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optree"):
             modules = [f"{node.module}.{name.name}" for name in node.names]
             found = [module for module in modules if _file_of(module)]
             yield from found if len(found) == len(modules) else [*found, node.module]
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "get" and node.args:
-            solver = getattr(node.args[0], "value", None)
-            yield from [solvers.module_of(solver)] if solver in solvers.names() else []
 
 
 @cache
 def _imports(module: str) -> frozenset[str]:
     """Return the modules of this package that a module imports; absolute imports only, as ruff demands."""
-    return frozenset(_named_modules(ast.parse(_file_of(module).read_bytes())))
+    text = _file_of(module).read_text()
+    called = set(re.findall(r'(?<![\w.])get\("(\w+)"', text)) & set(solvers.names())
+    return frozenset([*_named_modules(ast.parse(text)), *map(solvers.module_of, called)])
 
 
 def imported_modules(*modules: str) -> list[str]:
