@@ -43,7 +43,7 @@ image: build/optree.tar  # by docker, podman or buildah: make image DOCKER=podma
 	$(DOCKER) build --tag optree --file containers/Dockerfile $(if $(BASE),--build-arg BASE=$(BASE)) .
 
 sif: build/optree.tar
-	apptainer build containers/optree.sif containers/optree.def
+	apptainer build $(foreach name,SOURCE BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) containers/optree.sif containers/optree.def
 
 docs: $(VENV)/docs
 	. $(VENV)/bin/activate && sphinx-build -q -W --keep-going docs build/docs

@@ -41,5 +41,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 html_theme = "furo"
 html_title = f"optree {release}"
 html_static_path = ["_site/static"]
+templates_path = ["_site/templates"]
+_SIDEBAR = ("brand", "search", "scroll-start", "results", "navigation", "scroll-end")
+html_sidebars = {"**": [f"sidebar/{name}.html" for name in _SIDEBAR]}
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = False

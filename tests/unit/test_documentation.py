@@ -82,6 +82,8 @@ def test_the_site_is_whole_and_loads_nothing_from_elsewhere(site):
     pages = {path.resolve(): Links(path) for path in site.rglob("*.html")}
     assert {f"{path.stem}.html" for path in PAGES if path.stem != "README"} <= {path.name for path in pages}
     for path, found in pages.items():
+        (hidden,) = re.findall('<!--beside-results .*href="(.*?)".* beside-results-->', path.read_text())
+        assert (path.parent / hidden).resolve() == site.resolve().parent / "index.html", path.name
         for link in found.loaded + found.links:
             name, anchor = urldefrag(link)
             if link in found.links and re.match(r"https?:", link):

@@ -122,7 +122,8 @@ def _write(site: Site, docs: Path) -> None:
         text = tree_pages.FILTER if name == "trees.js" else (_TEMPLATES / name).read_text()
         (site.to / name).write_text(text, encoding="utf-8")
     if site.has_docs:
-        shutil.copytree(docs, site.to / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
+        ignored = shutil.ignore_patterns(".doctrees", ".buildinfo")
+        shutil.copytree(docs, site.to / "docs", ignore=ignored, copy_function=_copy_beside_results)
     _write_records(site)
     for folder in site.folders:
         _write_folder(site, folder)
@@ -134,6 +135,14 @@ def _write(site: Site, docs: Path) -> None:
         _write_dataset(site, name)
     for name in chain(*site.solvers.values()):
         _write_solver(site, name)
+
+
+def _copy_beside_results(source: str, target: str) -> None:
+    """Copy a file of the documentation; a page shows its link to the results, which is a comment until then."""
+    shutil.copy2(source, target)
+    if target.endswith(".html"):
+        text = Path(source).read_text(encoding="utf-8")
+        Path(target).write_text(re.sub("<!--beside-results | beside-results-->", "", text), encoding="utf-8")
 
 
 def _write_records(site: Site) -> None:
