@@ -21,6 +21,7 @@ import hashlib
 import json
 import re
 import sys
+import time
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -488,8 +489,12 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
             supports.append((child, d - 1, share if limited else inf))
             at += 1 + limited
     need(at == len(numbers) and len(supports) == count, "supports: fewer than said, or numbers are left over")
-    known = {}
-    for words, d, m in sorted(supports, key=lambda support: int(np.bitwise_count(support[0]).sum())):
+    known, said = {}, time.monotonic()
+    supports.sort(key=lambda support: int(np.bitwise_count(support[0]).sum()))
+    for number, (words, d, m) in enumerate(supports):
+        if time.monotonic() > said + 10:
+            said = time.monotonic()
+            print(f"optree-verify: {number} of {count} supports, smaller ones first", file=sys.stderr, flush=True)
         bounds = known.setdefault(words.tobytes(), [])
         if not any((levels, most) == (d, m) for levels, most, _ in bounds):
             bounds.append((d, m, problem.bound(words, d, m, known)))

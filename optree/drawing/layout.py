@@ -1,9 +1,9 @@
 """The layout of a tree's picture: marks with coordinates in pixels, which matplotlib and SVG draw.
 
 A node shows its title, the class shares of its rows as a stacked bar, and the number of its rows. A leaf also shows the
-number of rows of its class. Thresholds have at most six digits. Empty leaves are left out, and sibling leaves of one
-class are one box. The child whose condition holds is on the left, as in scikit-learn. A tree that would be wide grows
-to the right, with a line for each leaf.
+number of rows of its class. Empty leaves are left out, and sibling leaves of one class are one box. The child whose
+condition holds is on the left, as in scikit-learn. A tree that would be wide grows to the right, with a line for each
+leaf.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ class _Boxes:
 
     def _title(self, text: str) -> list[str]:
         """Wrap a title, without a break between a relation and its number."""
-        whole = re.sub(" (<=|>|=|!=) ", " \\1\xa0", _shorten(text))
+        whole = re.sub(" (<=|>|=|!=) ", " \\1\xa0", text)
         return [line.replace("\xa0", " ") for line in wrap(whole, self.width, break_long_words=False) or [" "]]
 
     def _groups(self, node: int) -> list[tuple[list[int], list[str]]]:
@@ -270,11 +270,6 @@ class _Boxes:
                 key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
                 groups.setdefault(key, []).append(child)
         return [(group, _wrap(_union(tree, node, group))) for group in groups.values()]
-
-
-def _shorten(text: str) -> str:
-    """Return a condition whose thresholds have at most six digits, as in pictures of scikit-learn; texts are exact."""
-    return re.sub(r"(?<=<= )-?\d+\.\d+(?=$| or missing$)", lambda found: f"{float(found[0]):.6g}", text)
 
 
 def _wrap(text: str) -> list[str]:

@@ -143,7 +143,21 @@ class TreeEstimator(TreeViews, TableEstimator):
         self.compile_seconds_ = clock.compile_seconds()
         if result.status not in ("optimal", "heuristic"):
             self._ended(result.status, self._limit_text(result))
+        self._warn_of_leaf(problem, objective.penalty)
         return self
+
+    def _warn_of_leaf(self, problem: Problem, penalty: str) -> None:
+        """Warn if the tree is a leaf with errors, and its lambda is the default, which nobody has chosen."""
+        given = getattr(self, "regularization", None)
+        if self.tree_.n_splits or given is None or given != type(self).__dataclass_fields__["regularization"].default:
+            return
+        share, wrong = self.regularization_, 1 - self.objective_ - self.regularization_ * (penalty == "leaf")
+        if problem.target.kind == "classes" and share > 0 and wrong > 0:
+            rare = ', or class_weight="balanced" if a class is rare' if hasattr(self, "class_weight") else ""
+            warn(
+                f"regularization: the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is "
+                f"wrong on {wrong:.3g} of them; for splits give a smaller regularization{rare}"
+            )
 
     def _fitting(self, solver: solvers.Solver, problem: Problem, objective: Objective) -> solvers.Solver:
         """Return the solver, or the engine in its place if the codes that the solver reads do not fit into memory.
@@ -192,7 +206,8 @@ class TreeEstimator(TreeViews, TableEstimator):
         if self.gap_ is not None:  # the proof of a smaller problem takes less
             least = {name: getattr(self, name) for name in ("max_depth", "max_thresholds") if hasattr(self, name)}
             fewer = [name if value is None else f"a smaller {name}" for name, value in least.items()]
-            remedies = [*fewer, *["a greater regularization"] * hasattr(self, "regularization"), *remedies]
+            greater = hasattr(self, "regularization") and self.tree_.n_splits > 0  # a leaf stays one
+            remedies = [*fewer, *["a greater regularization"] * greater, *remedies]
         listed = " or ".join(filter(None, (", ".join(remedies[:-1]), remedies[-1])))
         return f"{found}; to close the gap, give {listed}" if self.gap_ is not None else f"{found}; give {listed}"
 

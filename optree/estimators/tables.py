@@ -31,6 +31,7 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+_MANY_ROWS = 1000  # whose whole numbers are rarely all different, but in an identifier
 _MOST_WHOLE = 2**53  # below which a float64 holds each whole number
 _COMPLEX = "Complex data not supported"  # scikit-learn's words
 _SHOWN = 5  # names in a warning of several columns
@@ -144,6 +145,8 @@ def read_weights(X, sample_weight) -> np.ndarray | None:
     """
     _refuse_other_order("sample_weight", X, sample_weight)
     try:
+        if np.iscomplexobj(sample_weight):  # numpy would drop the imaginary part
+            raise TypeError(_COMPLEX)
         return None if sample_weight is None else np.asarray(sample_weight, float)
     except (TypeError, ValueError) as error:
         raise OptreeError(f"sample_weight: {error}; give a number >= 0 for each row") from error
@@ -187,7 +190,7 @@ def read_target(y, numeric: bool) -> np.ndarray:
     ValueError
         As scikit-learn raises it for other dimensions and kinds of targets.
     """
-    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    y = column_or_1d(np.asarray(y) if hasattr(y, "to_numpy") else y, warn=True)  # Arrow's to_numpy refuses copies
     if numeric:
         return read_numbers(y, "y")
     lacks = np.isnan(y) if y.dtype.kind == "f" else np.array(list(map(is_missing, y if y.dtype.kind == "O" else ())))
@@ -259,7 +262,7 @@ def _may_count(table) -> np.ndarray:
         return np.ones(table.shape[1], bool)
     with np.errstate(invalid="ignore"):  # of infinite numbers
         high, low = np.fmax.reduce(table).astype(float), np.fmin.reduce(table).astype(float)
-        counts = high - low == len(table) - np.isnan(table).sum(axis=0) - 1
+        counts = high - low >= len(table) - np.isnan(table).sum(axis=0) - 1
     return counts | ((np.maximum(high, -low) >= _MOST_WHOLE) & (table.dtype.kind != "f"))
 
 
@@ -323,11 +326,18 @@ def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None, is_whole: b
                 f"its more than {FEW_NUMBERS} different numbers are cut into intervals at max_thresholds = "
                 f"{spec.max_cuts} quantiles; with None a split has a child for each number"
             )
-    if len(values) >= _IDENTIFIER_ROWS and high - low == len(values) - 1 and (np.diff(np.sort(values)) == 1).all():
+    spread, many = high - low - (len(values) - 1), len(values) >= _MANY_ROWS  # 0: a count of the rows
+    if len(values) >= _IDENTIFIER_ROWS and (spread >= 0 if many else spread == 0) and _are_different_and_whole(values):
         return (
-            f"it counts the rows, from {number_text(low)} to {number_text(high)}; if it is an identifier, leave it out"
+            f"each row has a whole number of its own, from {number_text(low)} to {number_text(high)}; if it is an "
+            "identifier, leave it out"
         )
     return ""
+
+
+def _are_different_and_whole(values: np.ndarray) -> bool:
+    """Return whether all values are different whole numbers; the first thousand mostly tell."""
+    return all((some == np.floor(some)).all() and len(np.unique(some)) == len(some) for some in (values[:1000], values))
 
 
 def _has_many(values: np.ndarray) -> bool:

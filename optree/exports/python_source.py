@@ -49,6 +49,8 @@ def write(rules: Rules) -> str:
     if (depth := rules.depth) > _MOST_LEVELS:
         raise OptreeError(f"export: the tree has depth {depth}; python accepts at most {_MOST_LEVELS} levels")
     body = ['"""Return the prediction for a row, a mapping of column names to values."""']
+    if any(column.name.isdecimal() for column in rules.columns):  # a frame may have numbers as names
+        body.append("row = {str(name): value for name, value in row.items()}")
     names = [f"x{number}" for number in range(len(rules.columns))]
     for name, column in zip(names, rules.columns, strict=True):
         body.append(f"{name} = {'number' if column.is_number else 'category'}(row[{column.name!r}])")

@@ -105,6 +105,8 @@ def test_copies_of_one_version_share_their_machine_code(package, tmp_path):
     shutil.copytree(package, tmp_path / "other")
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert [answer(folder, **cache) for folder in (package, tmp_path / "other")] == [["1", "1"], ["1", "0"]]
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "own"), "OPTREE_MACHINE_CODE": cache["NUMBA_CACHE_DIR"]}
+    assert answer(package, **own) == ["1", "0"]
 
 
 @compiled_only

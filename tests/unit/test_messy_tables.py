@@ -295,10 +295,10 @@ def test_the_share_that_makes_an_identifier():
 
 def test_numbers_that_are_doubtful():
     random = np.random.RandomState(0)
-    with pytest.warns(UserWarning, match="column 'row': it counts the rows, from 7 to 66"):
+    with pytest.warns(UserWarning, match="column 'row': each row has a whole number of its own, from 7 to 66"):
         model = OptimalTreeClassifier().fit(X.assign(row=7 + random.permutation(N)), Y)
     assert model.score(X.assign(row=0), Y) == 1
-    with pytest.warns(UserWarning, match="column 'row': it counts the rows, from 0 to 59"):
+    with pytest.warns(UserWarning, match="column 'row': each row has a whole number of its own, from 0 to 59"):
         DPDTreeClassifier().fit(X[["number"]].assign(row=range(N)), Y)
     with pytest.warns(UserWarning, match="column 'x0': its texts are numbers.*left out; give numbers"):
         OptimalTreeClassifier().fit(np.c_[random.random_sample(N).astype(str), X["colour"]], Y)
@@ -309,6 +309,10 @@ def test_numbers_that_are_doubtful():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         OptimalTreeClassifier().fit(X.assign(row=2 * random.permutation(N)), Y)
+    many = pd.DataFrame({"number": random.random_sample(1200), "id": 3 * random.permutation(1200)})
+    for table, name in ((many, "id"), (many.to_numpy(), "x1")):
+        with pytest.warns(UserWarning, match=f"column '{name}': each row has a whole number of its own, from 0 to 3,597"):
+            find_left_out(table, "from_dtype")
 
 
 def test_whole_numbers_that_floats_cannot_hold_warn():
@@ -700,7 +704,7 @@ def test_a_fit_converts_a_column_of_objects_once(monkeypatch, form):
     monkeypatch.setattr(column_values, "is_missing", lambda value: bool(looked.append(value)) or is_missing(value))
     monkeypatch.setattr(column_values, "_of_objects", lambda name, *rest: seen.append(name) or of_objects(name, *rest))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a column counts the rows
+        warnings.simplefilter("ignore", UserWarning)  # a column identifies the rows
         model = OptimalTreeClassifier().fit(X, y)
     assert len(seen) == len(set(seen)) == 3
     assert len(looked) <= 4
@@ -725,7 +729,7 @@ def test_values_that_are_no_numbers_are_refused_with_their_argument(model):
             model().fit(unreal, y)
     with refused("y: Complex data not supported", "give real numbers"):
         model().fit(table, y * 1j)
-    for weights in ("a", ["a"] * 40, {"a": 1}, [1j] * 40):
+    for weights in ("a", ["a"] * 40, {"a": 1}, [1j] * 40, np.full(40, 1j)):
         with refused("sample_weight: ", "give a number >= 0 for each row"):
             model().fit(table, y, sample_weight=weights)
 

@@ -6,10 +6,11 @@ imports, directly or not. All copies of one version of the code share a folder, 
 version deletes the folders of versions that no process has used for a week.
 
 numba raises an error where neither the package's folder nor a home folder can be written, as in many containers. Here
-four folders are tried: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the user's cache folder, and a folder of the
-user's own among the temporary files. The cache is in the first folder that can be written. The folders before it are
-read, so that an image of a container can bring its machine code (:mod:`optree.compile`). If no folder can be written,
-nothing is kept on disk, and a log record of level WARNING says so once.
+five folders are tried: ``OPTREE_MACHINE_CODE``, ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the user's cache
+folder, and a folder of the user's own among the temporary files. The cache is in the first folder that can be written.
+The folders before it are read, so that an image of a container can bring its machine code (:mod:`optree.compile`) to
+all copies of the same code, in the first of these folders. If no folder can be written, nothing is kept on disk, and a
+log record of level WARNING says so once.
 
 numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
 that compile a function for different types at the same time can take the same number. A later process then runs code
@@ -82,8 +83,9 @@ def code_digest(module: str) -> str:
 
 def _candidates(file: str) -> Iterator[Callable[[], Path]]:
     """Yield functions that return a folder for a module's machine code, in order of preference."""
-    if config.CACHE_DIR:
-        yield lambda: Path(config.CACHE_DIR)
+    for given in (os.environ.get("OPTREE_MACHINE_CODE"), config.CACHE_DIR):
+        if given:
+            yield lambda given=given: Path(given)
     yield lambda: Path(file).with_name("__pycache__")
     yield lambda: Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "optree")
     yield lambda: private_folder(Path(tempfile.gettempdir(), f"optree-{os.getuid()}"))
