@@ -533,3 +533,17 @@ def test_random_weights_are_rounded_without_a_trace():
     model = OptimalTreeClassifier("0.01").fit(X, y, weights)
     wrong = weights[model.predict(X) != y].sum() + 0.01 * weights.sum() * model.tree_.n_splits
     assert float(model.cost_) == pytest.approx(wrong, rel=1e-5)
+
+
+@pytest.mark.parametrize("Estimator", [OptimalTreeClassifier, BranchesClassifier, SPLITClassifier])
+def test_a_leaf_at_the_default_lambda_warns_and_a_chosen_lambda_does_not(Estimator):
+    X, y = np.arange(1000.0)[:, None] % 15, np.arange(1000) % 50 == 0  # 2 % of the rows, by two splits
+    y[::70] ^= True
+    with pytest.warns(
+        UserWarning, match="the tree is a leaf; a split must correct 0.01 of the rows, and the leaf is w"
+    ):
+        assert Estimator(max_depth=2).fit(X % 7, y).tree_.n_splits == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert Estimator(0.02, max_depth=2).fit(X % 7, y).tree_.n_splits == 0
+        assert Estimator(max_depth=2).fit(X, X[:, 0] > 7).tree_.n_splits == 1

@@ -210,3 +210,11 @@ def test_words_of_a_small_tree():
     assert model.export("sql", table="my rows").splitlines()[-1] == 'FROM "my rows"'
     assert r"[{{\scriptsize $\leq 2.5$}\\0}, draw]" in model.export("latex")
     assert model.export("python").endswith("    else:\n        return 3\n")
+
+
+def test_a_frame_whose_columns_have_numbers_as_names():
+    X = pd.DataFrame({2: np.arange(40.0), 10: np.arange(40) % 7})
+    model = OptimalTreeClassifier(max_depth=2).fit(X, (X[2] > 11) & (X[10] > 2))
+    assert model.tree_.n_splits == 2
+    rows = X.to_dict("records")
+    assert [in_python(model.export("python"), pd.DataFrame([row]))[0] for row in rows] == model.predict(X).tolist()

@@ -299,3 +299,15 @@ def test_pictures_are_written_to_files_without_matplotlib(tmp_path, monkeypatch)
             write(tmp_path)
     assert isinstance(picture(model.tree_, {0: Detail(note="a note")}), Picture)
     assert any("a note" in text for text in texts(picture(model.tree_, {0: Detail(note="a note")})))
+
+
+@pytest.mark.parametrize(("first", "step"), [(12345600, 1), (1, 1e-7), (519.9727, 1e-4)])
+def test_a_picture_has_the_thresholds_of_the_model(first, step):
+    X = pd.DataFrame({"x": first + step * np.arange(100)})
+    model = OptimalTreeClassifier(max_depth=1).fit(X, np.arange(100) < 78)
+    shown = re.search(r"x <= ([\d.]+)", model.export_text())[1]
+    assert float(shown) == model.to_arrays().threshold[0]
+    ax = model.plot(Figure().add_subplot())
+    assert f"x <= {shown}" in " ".join(text.get_text() for text in ax.texts)
+    assert f"x &lt;= {shown}" in " ".join(re.findall("<text.*?>(.*?)</text>", model.to_svg()))
+    assert shown in model.to_html()

@@ -166,7 +166,8 @@ def test_the_command_replaces_an_older_site_and_no_other_folder(tmp_path, monkey
     old = tmp_path / "build" / "site" / "old.html"
     old.write_text("an older page")
     (tmp_path / "build" / "docs").mkdir()
-    (tmp_path / "build" / "docs" / "index.html").write_text('<!--beside-results <a href="../index.html"> beside-results-->')
+    page = '<!--beside-results <a href="../index.html"> beside-results-->'
+    (tmp_path / "build" / "docs" / "index.html").write_text(page)
     main(["results/one"])
     assert not old.exists()
     assert (tmp_path / "build" / "site" / "docs" / "index.html").read_text() == '<a href="../index.html">'
