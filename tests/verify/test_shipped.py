@@ -6,10 +6,13 @@ import optree_verify
 import pytest
 import shipped_proofs
 from shipped_proofs import CASES, FOLDER
+from support.modes import thorough
 
 from optree.proofs.files import write_table
 
-SLOW = ["tic-tac-toe", "balance-scale", "iris", "car", "diabetes-depth-4"]
+MARKS = dict.fromkeys(["tic-tac-toe", "balance-scale", "iris", "car"], pytest.mark.slow) | {
+    "diabetes-depth-4": thorough
+}
 
 
 def test_all_cases_have_a_small_proof():
@@ -18,7 +21,7 @@ def test_all_cases_have_a_small_proof():
     assert sum(files.values()) < 200_000
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in CASES])
 def test_a_proof_that_ships_is_accepted(name, request, tmp_path, capsys):
     mirror = None if shipped_proofs.is_embedded(name) else request.getfixturevalue("mirror_dir")
     X, y = shipped_proofs.load(CASES[name], mirror)
