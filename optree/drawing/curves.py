@@ -80,6 +80,8 @@ def importances(values, names: Sequence[str] | None = None, ax=None, most: int =
     ax.set_yticks(np.arange(len(order)), [names[column] for column in order], parse_math=False)
     ax.set(xlabel="importance", ylim=(max(1, len(order)) - 0.5, -0.5))
     ax.tick_params(axis="y", length=0)
+    if not len(order):
+        ax.set(xlim=(0, 1), title="no column has an importance")
     others = int((values != 0).sum()) - len(order)
     if others:
         ax.set_title(f"the first {len(order)} of {len(order) + others} columns", fontsize=8, loc="left")
