@@ -129,11 +129,9 @@ function field(column, number) {
   return label;
 }
 
-// Draw the tree as a list if it is wider than the page.
+// Fit the tree into the page, and the frame of a notebook around the page.
 function arrange() {
-  const tree = $("tree");
-  tree.classList.remove("list");
-  tree.classList.toggle("list", $("scroll").scrollWidth > $("scroll").clientWidth);
+  listIfWide();
   if (window.frameElement) window.frameElement.style.height = `${Math.min(900, document.documentElement.offsetHeight + 40)}px`;
 }
 

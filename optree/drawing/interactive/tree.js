@@ -14,6 +14,13 @@ function element(name, properties = {}, ...content) {
   return found;
 }
 
+// Show the tree as a list if it is wider than the page.
+function listIfWide() {
+  const tree = $("tree");
+  tree.classList.remove("list");
+  tree.classList.toggle("list", $("scroll").scrollWidth > $("scroll").clientWidth);
+}
+
 // Return the stacked bar of pairs of colour and share.
 function drawnBar(bar) {
   const parts = bar.map(([fill, share]) => {

@@ -92,6 +92,7 @@ function showTree() {
   $("best").textContent = best ? value(spent(best)) : "No tree of the set is like this.";
   const focused = $("tree").contains(document.activeElement);
   $("tree").replaceChildren(...(best ? [element("ul", {}, treeItem(boxOf(withCounts(best), tree, [], "")))] : []));
+  listIfWide();
   const current = document.querySelector("#tree [aria-current]"), view = $("scroll").getBoundingClientRect();
   if (current) {
     const {left, right} = current.getBoundingClientRect();
@@ -228,9 +229,7 @@ function filter(c, kind) {
 }
 
 function start() {
-  const isNarrow = matchMedia("(max-width: 760px)"), arrange = () => $("tree").classList.toggle("list", isNarrow.matches);
-  isNarrow.addEventListener("change", arrange);
-  arrange();
+  window.addEventListener("resize", listIfWide);
   for (const c of new Set(set.features.map(feature => feature.column))) {
     const kinds = [["any", "may be split"], ["require", "required"], ["forbid", "forbidden"]];
     const select = element("select", {onchange: event => filter(c, event.target.value)});
