@@ -35,7 +35,7 @@ def texts(seed):
 @pytest.mark.slow
 def test_the_optimum_is_that_of_all_categories():
     left_out = 0
-    for seed in seeds(200, 10):
+    for seed in seeds(500, 10):
         random, (X, y, weights) = np.random.RandomState(seed), texts(seed)
         limits = {"max_depth": random.choice([1, 2, 3]), "min_samples_leaf": random.choice([1, 3])}
         limits |= {"max_splits": int(random.randint(1, 5))} if seed % 4 == 0 else {}
@@ -67,7 +67,7 @@ def lighter(model, X, y, weights):
 @pytest.mark.parametrize("kind", ["costs", "measure", "actions", "absolute", "values"])
 def test_the_optimum_of_other_targets_is_that_of_all_categories(kind):
     left_out = 0
-    for seed in seeds(120, 8):
+    for seed in seeds(300, 8):
         random, (X, y, weights) = np.random.RandomState(seed), texts(seed)
         depth = int(random.choice([1, 2]))
         common = {"one_vs_rest": True, "max_depth": depth}

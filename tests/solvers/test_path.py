@@ -158,7 +158,7 @@ def test_stopped_anywhere_the_path_over_all_thresholds_is_proven_or_said_to_be_k
 @pytest.mark.slow
 def test_stopped_anywhere_the_gaps_of_a_path_hold_the_optimum_and_trees_obey_the_limits():
     found = 0
-    for seed in seeds(150, 4):
+    for seed in seeds(300, 4):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 4 == 0 else problem
         objective = random_objective(seed, len(problem.y), (1, 1, 3))
