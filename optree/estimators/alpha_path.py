@@ -142,11 +142,13 @@ class AlphaPath:
 
 
 def _short_split(sample: Sample, feature: int, threshold: float) -> NumberSplit:
-    """Return a split with the threshold rounded to 12 digits, unless rounding would split the rows differently.
+    """Return a split with the threshold rounded to the fewest digits, at least six, that split the rows as it does.
 
     The threshold between all numbers and missing values is infinite.
     """
     low, high = values_around(sample, feature, threshold)
-    short = np.inf if np.isinf(high) else float(f"{threshold:.12g}")
-    short = short if low <= short < high or short == np.inf else threshold
+    if np.isinf(high):
+        return NumberSplit(feature, np.inf, np.inf)
+    rounded = (float(f"{threshold:.{digits}g}") for digits in range(6, 18))
+    short = next((value for value in rounded if low <= value < high), threshold)
     return NumberSplit(feature, short, short)

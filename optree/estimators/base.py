@@ -141,23 +141,26 @@ class TreeEstimator(TreeViews, TableEstimator):
         result = fitting.solve(problem, objective, clock, seed, **arguments)
         self._keep_result(result, problem, unit)
         self.compile_seconds_ = clock.compile_seconds()
+        leaf = "" if 2 * least > n else self._leaf_text(problem, objective.penalty)
         if result.status not in ("optimal", "heuristic"):
-            self._ended(result.status, self._limit_text(result))
-        self._warn_of_leaf(problem, objective.penalty)
+            self._ended(result.status, "; ".join(filter(None, [self._limit_text(result), leaf])))
+        elif leaf:
+            warn(f"regularization: {leaf}")
         return self
 
-    def _warn_of_leaf(self, problem: Problem, penalty: str) -> None:
-        """Warn if the tree is a leaf with errors, and its lambda is the default, which nobody has chosen."""
-        given = getattr(self, "regularization", None)
-        if self.tree_.n_splits or given is None or given != type(self).__dataclass_fields__["regularization"].default:
-            return
-        share, wrong = self.regularization_, 1 - self.objective_ - self.regularization_ * (penalty == "leaf")
-        if problem.target.kind == "classes" and share > 0 and wrong > 0:
-            rare = ', or class_weight="balanced" if a class is rare' if hasattr(self, "class_weight") else ""
-            warn(
-                f"regularization: the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is "
-                f"wrong on {wrong:.3g} of them; for splits give a smaller regularization{rare}"
-            )
+    def _leaf_text(self, problem: Problem, penalty: str) -> str:
+        """Return advice if the tree is a leaf with errors, and its lambda is the default, which nobody has chosen."""
+        given, classes = getattr(self, "regularization", None), problem.target.kind == "classes"
+        default = given is not None and given == type(self).__dataclass_fields__["regularization"].default
+        share = self.regularization_
+        wrong = 1 - self.objective_ - share * (penalty == "leaf")
+        if self.tree_.n_splits or not (default and classes and share > 0 and wrong > 0):
+            return ""
+        rare = ', or class_weight="balanced" if a class is rare' if hasattr(self, "class_weight") else ""
+        return (
+            f"the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is wrong on {wrong:.3g} of "
+            f"them; for splits give a smaller regularization{rare}"
+        )
 
     def _fitting(self, solver: solvers.Solver, problem: Problem, objective: Objective) -> solvers.Solver:
         """Return the solver, or the engine in its place if the codes that the solver reads do not fit into memory.

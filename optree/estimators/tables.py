@@ -145,9 +145,9 @@ def read_weights(X, sample_weight) -> np.ndarray | None:
     """
     _refuse_other_order("sample_weight", X, sample_weight)
     try:
-        if np.iscomplexobj(sample_weight):  # numpy would drop the imaginary part
+        if (weights := np.asarray(sample_weight)).dtype.kind == "c":  # numpy would drop the imaginary part
             raise TypeError(_COMPLEX)
-        return None if sample_weight is None else np.asarray(sample_weight, float)
+        return None if sample_weight is None else weights.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise OptreeError(f"sample_weight: {error}; give a number >= 0 for each row") from error
 
