@@ -158,8 +158,8 @@ class TreeEstimator(TreeViews, TableEstimator):
             return ""
         rare = ', or class_weight="balanced" if a class is rare' if hasattr(self, "class_weight") else ""
         return (
-            f"the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is wrong on {wrong:.3g} of "
-            f"them; for splits give a smaller regularization{rare}"
+            f"the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is wrong on {wrong:.3g} "
+            f"of them; for splits give a smaller regularization{rare}"
         )
 
     def _fitting(self, solver: solvers.Solver, problem: Problem, objective: Objective) -> solvers.Solver:
