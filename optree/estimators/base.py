@@ -150,13 +150,14 @@ class TreeEstimator(TreeViews, TableEstimator):
 
     def _leaf_text(self, problem: Problem, penalty: str) -> str:
         """Return advice if the tree is a leaf with errors, and its lambda is the default, which nobody has chosen."""
-        given, classes = getattr(self, "regularization", None), problem.target.kind == "classes"
+        given, share = getattr(self, "regularization", None), self.regularization_
         default = given is not None and given == type(self).__dataclass_fields__["regularization"].default
-        share = self.regularization_
+        counts = problem.target.kind == "classes" and getattr(self, "costs", None) is None  # wrong rows, by weight
+        counts &= getattr(self, "objective", "accuracy") == "accuracy"
         wrong = 1 - self.objective_ - share * (penalty == "leaf")
-        if self.tree_.n_splits or not (default and classes and share > 0 and wrong > 0):
+        if self.tree_.n_splits or not (default and counts and share > 0 and wrong > 0):
             return ""
-        rare = ', or class_weight="balanced" if a class is rare' if hasattr(self, "class_weight") else ""
+        rare = ', or class_weight="balanced" if a class is rare' if getattr(self, "class_weight", 0) is None else ""
         return (
             f"the tree is a leaf; a split must correct {share:.3g} of the rows, and the leaf is wrong on {wrong:.3g} "
             f"of them; for splits give a smaller regularization{rare}"
