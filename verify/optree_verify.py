@@ -21,7 +21,6 @@ import hashlib
 import json
 import re
 import sys
-import time
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -473,7 +472,7 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
     The body has, for each support in turn, the number of its children. A child is the step of its part from that of the
     child before and, with a limit on splits, the greatest number of splits for which it is bounded.
     """
-    limited, at = problem.budget < inf, 0
+    limited, at, known = problem.budget < inf, 0, {}
     need(count * len(problem.everything) <= MOST, "supports: too many for the memory")
     supports = [(problem.everything, problem.levels, problem.budget)][:count]
     for words, d, m in supports:
@@ -489,12 +488,8 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
             supports.append((child, d - 1, share if limited else inf))
             at += 1 + limited
     need(at == len(numbers) and len(supports) == count, "supports: fewer than said, or numbers are left over")
-    known, said = {}, time.monotonic()
-    supports.sort(key=lambda support: int(np.bitwise_count(support[0]).sum()))
-    for number, (words, d, m) in enumerate(supports):
-        if time.monotonic() > said + 10:
-            said = time.monotonic()
-            print(f"optree-verify: {number} of {count} supports, smaller ones first", file=sys.stderr, flush=True)
+    for number, (words, d, m) in enumerate(sorted(supports, key=lambda one: int(np.bitwise_count(one[0]).sum()))):
+        _ = sys.stderr.isatty() and print(f"{number} of {count} supports", end="\r", file=sys.stderr, flush=True)
         bounds = known.setdefault(words.tobytes(), [])
         if not any((levels, most) == (d, m) for levels, most, _ in bounds):
             bounds.append((d, m, problem.bound(words, d, m, known)))
