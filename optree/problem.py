@@ -104,6 +104,15 @@ class Problem:
         """Return the problem with other costs."""
         return replace(self, target=replace(self.target, costs=costs, unit=unit))
 
+    def without_least_costs(self) -> tuple[Problem, int, int]:
+        """Return the problem of classes less the loss of every tree, this loss, and the loss of a leaf above it."""
+        by_class = np.bincount(self.y, self.weights, len(self.classes)).astype(np.int64)  # exact up to 2^53
+        if self.costs is None:
+            return self, 0, int(by_class.sum() - by_class.max(initial=0))
+        least = self.costs.min(axis=1)
+        rest = self.costs - least[:, None]
+        return self.with_costs(rest, self.unit), int(by_class @ least), int((by_class @ rest).min())
+
     @property
     def codes(self) -> np.ndarray:
         """Return the codes of the columns; see :class:`Columns`."""

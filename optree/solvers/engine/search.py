@@ -67,13 +67,7 @@ class Search:
         switches: dict[str, bool],
         check: Callable[[], None] = lambda: None,
     ):
-        self.constant = 0  # the loss of every tree
-        losses = problem.losses(slice(None))
-        if problem.costs is not None:
-            least = problem.costs.min(axis=1)
-            self.constant = int(losses.min(axis=1).sum())
-            problem = problem.with_costs(problem.costs - least[:, None], problem.unit)
-        self.leaf = int(losses.sum(axis=0).min()) - self.constant
+        problem, self.constant, self.leaf = problem.without_least_costs()
         self.problem, self.objective, self.switches = problem, objective, switches
         self.levels_left = NO_LIMIT if objective.max_depth is None else objective.max_depth
         may_split = self.leaf and self.levels_left and objective.max_splits != 0

@@ -165,12 +165,9 @@ def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, 
 def _search(task: Task, problem: Problem, bounds: dict[str, bool], best: np.ndarray | None = None) -> Outcome:
     """Search for a tree of the task's problem, or of a problem with guesses."""
     whole, scale, exact = problem, task.scale, problem is task.problem
-    losses = problem.losses(slice(None))
-    constant = int(losses.min(axis=1).sum())  # the loss of every tree
-    leaf = scale.error * (int(losses.sum(axis=0).min()) - constant)
+    problem, constant, leaf = problem.without_least_costs()
+    leaf *= scale.error
     offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
-    if problem.costs is not None:
-        problem = problem.with_costs(problem.costs - problem.costs.min(axis=1)[:, None], problem.unit)
     least = task.objective.min_samples_leaf
     data = layout(problem, least > 1, best, task.clock.check) if leaf > scale.penalty else None
     task.clock.prepared()

@@ -55,7 +55,7 @@ import numpy as np
 
 from optree.solvers.monotone.order import upper_set
 from optree.solvers.monotone.partial_trees import Node, PartialTrees
-from optree.solvers.murtree.binary_columns import merge_rows
+from optree.solvers.murtree.binary_columns import merge_rows, sums_of_groups
 from optree.tree import Tree
 
 
@@ -120,8 +120,9 @@ class ValueTrees(PartialTrees):
         above = self.grid.whole[held] - self.grid.centre
         sums = np.stack([weight, weight * above, weight * above**2 * self.grid.fine, np.ones_like(weight)], axis=1)
         if codes.shape[1]:
-            first, self.sums = merge_rows(codes, sums)
-            self.codes = codes[first]
+            first, group = merge_rows(codes)
+            summed = [sums_of_groups(group, column, len(first)) for column in sums.T]
+            self.codes, self.sums = codes[first], np.stack(summed, axis=1)
         else:
             self.codes, self.sums = codes[:1], sums.sum(axis=0, keepdims=True)
 

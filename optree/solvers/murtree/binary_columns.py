@@ -74,11 +74,10 @@ def group_rows(weights, digits, size, group, runs):
             runs[run] = at // size
 
 
-def _count_words(weights: np.ndarray) -> int:
-    """Count the words of 16 bits that rows of these weights (int64[n, K]) fill."""
-    digits = np.arange(int(weights.max()).bit_length())
-    held = (weights[None] >> digits[:, None, None] & 1).sum(axis=1)
-    return int((-(-held // 16)).sum())
+def _count_words(labels: np.ndarray, weights: np.ndarray) -> int:
+    """Count the words of 16 bits that rows of these classes (int[m]) and weights (int64[m]) fill."""
+    digits = range(int(weights.max(initial=0)).bit_length())
+    return sum(int((-(-np.bincount(labels[weights >> digit & 1 > 0]) // 16)).sum()) for digit in digits)
 
 
 def _are_different(keys: np.ndarray) -> bool:
@@ -93,33 +92,33 @@ def _are_different(keys: np.ndarray) -> bool:
     return 4 * len(keys) * (counts * (counts - 1)).sum() <= len(sample) ** 2
 
 
-def merge_rows(
-    codes: np.ndarray, weights: np.ndarray, check: Callable[[], None] = lambda: None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Merge equal rows; return the first row of each group, int64[g], and the sums of weights, int64[g, K].
+def merge_rows(codes: np.ndarray, check: Callable[[], None] = lambda: None) -> tuple[np.ndarray, np.ndarray]:
+    """Merge equal rows; return the first row of each group, int64[g], and the group of each row, int64[n].
 
     Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide. Many
     rows are not compared if a sample of them tells that few are equal. ``check`` is called between the steps.
     """
-    keys, features = np.empty(len(codes), np.int64), codes.shape[1]
+    each, keys, features = np.arange(len(codes)), np.empty(len(codes), np.int64), codes.shape[1]
     hash_rows(codes, (salts(features) // np.uint64(4 * features)).astype(np.int64), keys)
     check()
     if len(keys) >= _SAMPLED and _are_different(keys):
-        return np.arange(len(codes)), weights
+        return each, each
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([keys[:1] == keys[:1], keys[1:] != keys[:-1]]))
     if len(starts) == len(codes):
-        return np.arange(len(codes)), weights
+        return each, each
     check()
     first, group = order[starts], np.empty(len(codes), np.int64)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(codes)))
-    again = first[group] != np.arange(len(codes))
-    if not np.array_equal(codes[again], codes[first[group[again]]]):
-        return np.arange(len(codes)), weights
-    place = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
-    total = np.bincount(place.ravel(), weights.ravel(), len(first) * weights.shape[1])  # float64: exact up to 2^53
-    return first, total.astype(np.int64).reshape(len(first), -1)
+    again = first[group] != each
+    unequal = not np.array_equal(codes[again], codes[first[group[again]]])
+    return (each, each) if unequal else (first, group)
+
+
+def sums_of_groups(group: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Return the sum of the values of each group of rows, int64[count]."""
+    return np.bincount(group, values, count).astype(np.int64)  # float64: exact up to 2^53
 
 
 def columns(
@@ -141,18 +140,22 @@ def columns(
     present = np.flatnonzero(np.bincount(y, minlength=len(problem.classes)))
     if len(present) < len(problem.classes):
         y = np.searchsorted(present, y)
-    weights = np.zeros((len(codes), len(present)), np.int64)
-    weights[np.arange(len(codes)), y] = size
+    each, weights = np.arange(len(codes)), None
     certain = floor = 0
-    first, merged = merge_rows(codes, weights, check) if merge else (codes, weights)
+    first, group = merge_rows(codes, check) if merge else (each, each)
     check()
     if len(first) < len(codes):
+        merged = sums_of_groups(group * len(present) + y, size, len(first) * len(present)).reshape(len(first), -1)
         floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
         common = merged.min(axis=1)
         rest = merged - common[:, None]
-        if 2 * _count_words(rest) <= _count_words(weights):
+        kept, label = rest.nonzero()
+        if 2 * _count_words(label, rest[kept, label]) <= _count_words(y, size):
             kept = rest.any(axis=1)
             codes, weights, certain = codes[first[kept]], rest[kept], int(common.sum()) * (len(present) - 1)
+    if weights is None:
+        weights = np.zeros((len(codes), len(present)), np.int64)
+        weights[each, y] = size
     if np.count_nonzero(weights.any(axis=0)) < 2:
         return None, certain
     return pack(codes, weights, floor - certain, kind), certain

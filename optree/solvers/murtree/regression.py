@@ -27,7 +27,7 @@ from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import NO_LIMIT
-from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
+from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack, sums_of_groups
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.squares import WholeTarget
 from optree.solvers.murtree.fast.stack import Rules
@@ -42,8 +42,9 @@ def value_columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns,
     """
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
-    first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1), check)
-    weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
+    first, group = merge_rows(codes, check)
+    weight = sums_of_groups(group, weights, len(first))
+    total = sums_of_groups(group, weights * (whole - grid.centre), len(first))
     by_group, heavier = grid.fine * total**2, np.flatnonzero(weight > 1)
     of_heavier = zip(weight[heavier].tolist(), total[heavier].tolist(), strict=True)
     by_group[heavier] = [-(-grid.fine * s * s // w) for w, s in of_heavier]
