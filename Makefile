@@ -55,7 +55,7 @@ site: docs
 test: $(VENV)/docs .exports/ready
 	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)
 
-test-thorough: export OPTREE_SHARE = 1
+test-thorough: export OPTREE_THOROUGH = 1
 test-thorough: test
 
 test-fast: $(VENV)/ready

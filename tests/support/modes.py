@@ -10,8 +10,8 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 # Modes in which searches take several times as long: a fraction of the problems.
 CHECKED = "1" in (os.environ.get("NUMBA_BOUNDSCHECK"), os.environ.get("OPTREE_PLAIN_NJIT"))
 FULL = COMPILED and not CHECKED
-SHARE = 10 if CHECKED else int(os.environ.get("OPTREE_SHARE") or 3)  # of the problems, one in SHARE is solved
-THOROUGH = SHARE == 1  # set by `make test-thorough`
+THOROUGH = os.environ.get("OPTREE_THOROUGH") == "1"  # set by `make test-thorough`
+SHARE = 10 if CHECKED else 1 if THOROUGH else 3  # of the problems, one in SHARE is solved
 compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 thorough = pytest.mark.skipif(not THOROUGH, reason="left to `make test-thorough`")
 
