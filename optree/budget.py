@@ -79,10 +79,10 @@ class Budget:
     threads: int = 1
 
     def __post_init__(self):
-        for name in ("seconds", "iterations", "memory_mib"):
+        for name, unit in {"seconds": ", in seconds", "iterations": "", "memory_mib": ", in MiB"}.items():
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not value >= 0):
-                raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None")
+                raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None{unit}")
         if self.iterations is not None and self.iterations % 1:  # NaN for infinity
             text = f"budget: iterations = {self.iterations!r} is not accepted; give a whole number >= 0 or None"
             raise OptreeError(text)

@@ -265,8 +265,8 @@ def test_values_that_were_not_seen():
         (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
         (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
         (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
-        (COLOURS, FRUIT, {"time_limit": -1}, ["time_limit = -1", "give a number >= 0 or None"]),
-        (COLOURS, FRUIT, {"memory_limit": "1"}, ["memory_limit = '1'", "give a number >= 0 or None"]),
+        (COLOURS, FRUIT, {"time_limit": -1}, ["time_limit = -1", "give a number >= 0 or None, in seconds"]),
+        (COLOURS, FRUIT, {"memory_limit": "1"}, ["memory_limit = '1'", "give a number >= 0 or None, in MiB"]),
         (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "'error' or 'ignore'"]),
     ],
 )
