@@ -77,8 +77,8 @@ class Target(ABC):
         """Return the loss, in rows, that a gap of 1 and a lambda of 1 stand for."""
         return problem.total_weight
 
-    def as_classes(self, problem: Problem) -> Problem:
-        """Return the problem that a search over classes reads in place of a problem with this target."""
+    def as_classes(self, problem: Problem, takes_costs: bool = False) -> Problem:
+        """Return the problem that a search over classes, with costs or without, reads in place of this target's."""
         return problem
 
 

@@ -60,9 +60,10 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
 
     Notes
     -----
-    Absolute errors are searched as actions (:class:`optree.actions.AbsoluteErrors`): each row has an error for each
-    number that a leaf may predict. Up to 48 different targets are exact. More become their nearest of 8 to 48 levels,
-    which are quantiles, the fewer the more rows; ``resolution_`` then bounds the mean absolute error that is lost.
+    Absolute errors are searched as classes with costs (:class:`optree.actions.AbsoluteErrors`): a class is a level, and
+    the distance of two levels is the cost. Up to 48 different targets are the levels, and the search is exact. More
+    become their nearest of 8 to 48 levels, which are rounded quantiles, the fewer the more rows. ``resolution_`` then
+    bounds the mean absolute error that is lost.
     ``cost_``, ``lower_bound_``, ``gap_`` and ``objective_`` count absolute errors between levels. The leaves predict
     medians of the numbers themselves.
 

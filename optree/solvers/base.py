@@ -220,10 +220,10 @@ class Declaration:
         """Return a readable problem with the target that the solver searches: actions become classes."""
         if problem.target.kind in self.targets:
             return problem
-        least = objective.min_samples_leaf
-        if problem.target.kind == "actions" and least > 1 and not self.counts_parts:
+        classes, least = problem.target.as_classes(problem, "costs" in self.constraints), objective.min_samples_leaf
+        if classes.counted is not None and least > 1 and not self.counts_parts:
             raise OptreeError(f"solver {self.name}: min_samples_leaf = {least} is not accepted for actions; give 1")
-        return problem.target.as_classes(problem)
+        return classes
 
     def check_columns(self, problem: Problem) -> None:
         """Raise OptreeError for multiway features that are not declared, and for unknown categories."""
