@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pandas as pd
 import pytest
 from support import ROOT
@@ -114,6 +115,22 @@ def test_the_contours_need_no_runs_and_the_trees_need_theirs():
             PAPER.figures[name](results)
     one = frame([run("monks-1", "onehot-drop-last", "0.01")]).assign(dataset="monk1-train")
     assert "splits, objective" in PAPER.figures["5"](Results(FOLDER, one)).axes[0].get_title(loc="left")
+
+
+def test_quartiles_over_ten_folds_are_drawn():
+    folds = [f"{fold}of10" for fold in range(1, 11)]
+    runs = [run("monks-1", FIRST, "0.05", fold, name) for fold in folds for name in ("branches", "cart")]
+    found = frame([*runs, run("monks-1", "ordinal", "0.05", "1of10"), run("monks-1", "ordinal", "0.05")])
+    drawn = PAPER.figures["folds"](Results(FOLDER, found))
+    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == [f"monks-1, {FIRST}"]  # one fold is few
+    for ax, column in zip(drawn.axes, ("accuracy_test", "splits"), strict=True):
+        assert [line.get_label() for line in ax.lines] == ["branches", "cart"]
+        for line, bar in zip(ax.lines, ax.collections, strict=True):
+            own = found[found["encoding"].eq(FIRST) & found["algorithm"].eq(line.get_label())][column]
+            assert line.get_xdata() == [own.median()]
+            assert bar.get_segments()[0][:, 0].tolist() == [np.percentile(own, 25), np.percentile(own, 75)]
+    with pytest.raises(NothingToDraw, match="ten folds"):
+        PAPER.figures["folds"](Results(FOLDER, found[found["split"].eq("full")]))
 
 
 # --- Table 3 at depth 6 and 40 nodes

@@ -1,5 +1,7 @@
 """BRANCHES, arXiv 2406.02175: Tables 1, 2, 3 and 5, its other bounds, and Figures 4 to 8, a claim per row.
 
+The published version (PMLR 267) adds figures of ten folds: ``folds.py``.
+
 Printed numbers and explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges the claims.
 """
 
@@ -12,7 +14,7 @@ from functools import partial
 import pandas as pd
 
 from optree.bench.papers import verdicts
-from optree.bench.papers.branches import bounds, depth_six, sweeps, work_bounds
+from optree.bench.papers.branches import bounds, depth_six, folds, sweeps, work_bounds
 from optree.bench.papers.claims import judged
 from optree.bench.papers.printed import by_encoding, claim, fitting
 from optree.bench.papers.spec import Paper, Results
@@ -184,5 +186,6 @@ PAPER = Paper(
         "6": sweeps.figure_6,
         "7": sweeps.figure_7,
         "8": sweeps.figure_8,
+        "folds": folds.figure,
     },
 )
