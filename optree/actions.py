@@ -162,9 +162,9 @@ class AbsoluteErrors(Actions):
     def of(cls, y: np.ndarray, weights: np.ndarray, most: int) -> AbsoluteErrors:
         """Return the target of numbers float64[n], of which each becomes the nearest of ``most`` levels at most.
 
-        If there are more different numbers, the levels are quantiles of the weighted rows. Their last decimal digit is
-        the first one that is smaller than a quarter of the mean distance from a quantile: each binary digit of a
-        regret takes its own words in a search.
+        If there are more different numbers, the levels are quantiles of the weighted rows. Their last decimal
+        place is the first one below a quarter of the mean distance from a quantile. Each binary digit of a regret takes
+        its own words in a search.
         """
         levels, which = np.unique(y, return_inverse=True)
         if len(levels) > most:
