@@ -12,7 +12,7 @@ import numpy as np
 
 from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError
-from optree.target import Classes, Target, gains
+from optree.target import Classes, Target, gains, range_of
 
 if TYPE_CHECKING:
     from optree.problem import Problem
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_TOTAL = 2**44  # the greatest sum of whole regrets; larger sums leave too few bits for the digits of lambda
 _STEPS = 2**20  # of rounded numbers
+_LEAST_PLACE = -300  # 10^-place is a float for the decimal places above it
 
 
 def whole_units(values: np.ndarray, count: int) -> tuple[np.ndarray, int | Fraction, bool]:
@@ -141,8 +142,12 @@ class AbsoluteErrors(Actions):
     """Numbers, with the weighted sum of absolute errors as loss: an action is the prediction of a level.
 
     A median of a leaf's numbers is one of them, so the search is exact if all numbers are levels. A leaf predicts the
-    least median of its numbers, which are not rounded. A search that takes costs reads the levels as classes. This
-    halved the gap of 2,000 rows and 60 columns at depth 4, beside the parts of rows (:meth:`Actions.as_classes`).
+    least median of its numbers, which are not rounded.
+
+    A search that takes costs reads the levels as classes, the others read parts of rows (:meth:`Actions.as_classes`).
+
+    **Worth.** 6,000 rows, 6 columns of 20 thresholds and 48 levels at depth 3: 11.5 s by costs in the engine, 87.7 s by
+    parts in the depth-limited search.
 
     Parameters
     ----------
@@ -163,17 +168,25 @@ class AbsoluteErrors(Actions):
         """Return the target of numbers float64[n], of which each becomes the nearest of ``most`` levels at most.
 
         If there are more different numbers, the levels are quantiles of the weighted rows. Their last decimal
-        place is the first one below a quarter of the mean distance from a quantile. Each binary digit of a regret takes
-        its own words in a search.
+        place is the first one below the first digit of the mean distance from a quantile. Each binary digit of a regret
+        takes its own words in a search.
+
+        Raises
+        ------
+        OptreeError
+            If the range of the numbers times their number overflows.
         """
+        range_of(y, len(y))
         levels, which = np.unique(y, return_inverse=True)
         if len(levels) > most:
             order = y.argsort(kind="stable")
             total = weights[order].cumsum()
             at = np.searchsorted(total, (np.arange(most) + 0.5) / most * total[-1])
             levels = np.unique(y[order[at]])
-            distance = np.average(np.abs(y[:, None] - levels).min(axis=1), weights=weights)
-            levels = np.unique(np.round(levels, -math.floor(math.log10(distance / 4))))
+            distance = max(np.abs(y[:, None] - levels).min(axis=1).mean(), np.finfo(float).tiny)
+            place = math.floor(math.log10(distance)) - 1
+            if place > _LEAST_PLACE:
+                levels = np.unique(np.round(levels, -place))
             which = np.abs(y[:, None] - levels).argmin(axis=1)
         whole, unit, exact = whole_units(levels, len(y) * len(levels))
         rounding = np.abs(y - levels[which]) + (0.0 if exact else float(1 / unit))

@@ -190,6 +190,17 @@ class Classes(Target):
         return int((weights * self.costs[self.y, predicted]).sum())
 
 
+def range_of(numbers: np.ndarray, total: float) -> float:
+    """Return the range of numbers float64[n]; raise OptreeError if the range times their total weight overflows."""
+    least, most = float(numbers.min()), float(numbers.max())
+    if not np.isfinite((most - least) * total):
+        raise OptreeError(
+            f"y: numbers from {least:g} to {most:g} with a total weight of {total:g} are not accepted; give "
+            "numbers whose range times this weight is below 1.8e308"
+        )
+    return most - least
+
+
 @dataclass(frozen=True)
 class Grid:
     """Numbers as whole steps, and their squared errors as whole units: ``y = start + step * whole``, up to rounding.
@@ -207,14 +218,8 @@ class Grid:
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray) -> Grid:
         """Return the grid of numbers float64[n] with whole weights int64[n], one of them positive."""
-        known = y[weights > 0]
-        start, most, total = float(known.min()), float(known.max()), float(weights.sum())
-        span = most - start
-        if not np.isfinite(span * total):
-            raise OptreeError(
-                f"y: numbers from {start:g} to {most:g} with a total weight of {total:g} are not accepted; give "
-                "numbers whose range times this weight is below 1.8e308"
-            )
+        known, total = y[weights > 0], float(weights.sum())
+        start, span = float(known.min()), range_of(known, total)
         y = np.where(weights > 0, y, start)
         if span == 0:
             return cls(np.zeros(len(y), np.int64), weights, start, 1.0, True)

@@ -20,6 +20,7 @@ from optree.actions import AbsoluteErrors, Actions
 from optree.columns import CodedColumns, Feature
 from optree.drawing.views import to_text
 from optree.encoding.problem_files import load_problem, save_problem
+from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.tree import Tree
@@ -302,6 +303,34 @@ def test_absolute_errors_are_least(make, seeds):
         errors = np.abs(y - result.tree.predict(problem.codes))
         assert weights @ errors + penalty * result.tree.n_splits == pytest.approx(expected, abs=1e-9)
         assert float(result.cost_in_rows) == pytest.approx(expected, abs=1e-9)
+
+
+def test_searches_that_take_costs_read_levels_and_the_others_read_parts_of_rows():
+    for seed in range(20):
+        problem = random_problem(seed)
+        y, weights = numbers_of(problem, seed), problem.weights
+        given = replace(problem, target=AbsoluteErrors.of(y, weights, 50))
+        levels, parts = given.target.as_classes(given, takes_costs=True), given.target.as_classes(given)
+        assert levels.columns is given.columns
+        assert len(parts.y) >= len(levels.y) == len(y)
+        for k, level in enumerate(np.unique(y)):
+            errors = weights @ np.abs(y - level) * given.target.unit
+            assert levels.target.loss(np.full(len(y), k), weights) == errors
+            assert parts.target.loss(np.full(len(parts.y), k), parts.weights) - parts.target.surplus == errors
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300, 1e-310, 1e-322])
+def test_levels_of_numbers_of_every_size(scale):
+    y = np.random.RandomState(0).normal(size=300) * scale
+    target = AbsoluteErrors.of(y, np.arange(300) < 3, 20)  # also if most rows have no weight
+    assert np.isfinite(target.rounding).all()
+    assert 1 <= len(target.classes) <= 20
+
+
+def test_numbers_of_a_range_that_overflows_are_refused():
+    y = np.random.RandomState(0).uniform(-1, 1, 300) * 1e308
+    with pytest.raises(OptreeError, match="y: numbers from"):
+        OptimalTreeRegressor(criterion="absolute_error").fit(np.arange(300)[:, None], y)
 
 
 def test_many_numbers_become_levels():

@@ -149,8 +149,8 @@ def columns(
         floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
         common = merged.min(axis=1)
         rest = merged - common[:, None]
-        kept, label = rest.nonzero()
-        if 2 * _count_words(label, rest[kept, label]) <= _count_words(y, size):
+        row, label = rest.nonzero()
+        if 2 * _count_words(label, rest[row, label]) <= _count_words(y, size):
             kept = rest.any(axis=1)
             codes, weights, certain = codes[first[kept]], rest[kept], int(common.sum()) * (len(present) - 1)
     if weights is None:

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.papers.spec import Results
-from optree.bench.runs.folds import fold_kind
 
 FOLDS = 10
 PROBLEM = ["dataset", "encoding", "lambda"]
@@ -23,7 +22,8 @@ _ROOM = 0.7  # of the distance of two problems, for the lines of all algorithms
 
 def quartiles(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the quartiles of each measure over the folds, by problem and algorithm, where all folds were run."""
-    folds = runs[runs["split"].map(fold_kind).eq("folds") & runs["penalty"].eq("split") & runs["accuracy_test"].notna()]
+    same = runs["split"].str.endswith(f"of{FOLDS}") & runs["penalty"].eq("split") & runs["max_depth"].isna()
+    folds = runs[same & runs["accuracy_test"].notna()]
     by_problem = folds.groupby([*PROBLEM, "algorithm"])
     whole = folds[by_problem["split"].transform("nunique").eq(FOLDS)]
     return whole.groupby([*PROBLEM, "algorithm"])[list(MEASURES)].quantile([0.25, 0.5, 0.75]).unstack()
