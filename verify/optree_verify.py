@@ -28,7 +28,7 @@ from math import gcd, inf, lcm
 
 import numpy as np
 
-__version__ = "1.6"
+__version__ = "1.7"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
@@ -66,7 +66,7 @@ def read_proof(path: str) -> tuple[dict, list[int]]:
         head = json.loads(text, parse_constant=lambda name: None)
     except (ValueError, RecursionError) as error:
         raise Refused(f"header: not JSON ({str(error)[:60]})") from error
-    need(type(head) is dict and set(head) == {*LIMITS, *OTHERS}, "header: fields are missing or unknown")
+    need(type(head) is dict and {*head, "data"} == {*LIMITS, *OTHERS, "data"}, "header: fields are missing or unknown")
     numbers, value, shift = [], 0, 0
     for byte in body:
         value, shift = value | (byte & 127) << shift, shift + 7
@@ -157,13 +157,16 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
     return codes, [2] * int(codes.max())
 
 
-def losses(costs, classes: int) -> np.ndarray:
-    """Return the loss of each prediction for a row of each class; a problem of one class has a second one."""
-    if costs is None:
-        return 1 - np.eye(max(classes, 2), dtype=object)[:classes]
-    need(is_list(costs, list) and len(costs) == classes > 1, "costs: no list for each of several classes")
-    need(all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs), "costs: not from 0 on")
-    return np.array(costs, object)
+def losses(costs, classes: int, y: np.ndarray) -> tuple[np.ndarray, Fraction, int]:
+    """Return the loss of each prediction for the class of each row in whole steps, the step, and 0.
+
+    A problem of one class has a second prediction.
+    """
+    costs = (1 - np.eye(max(classes, 2), dtype=int)[:classes]).tolist() if costs is None else costs
+    need(is_list(costs, list) and [len(row) for row in costs] == classes * [max(classes, 2)], "costs: no full table")
+    exact = np.array([[fraction(str(cost), "costs: one") for cost in row] for row in costs], object)
+    unit = lcm(*(cost.denominator for cost in exact.flat))
+    return np.vectorize(int, otypes=[object])(exact * unit)[y], Fraction(1, unit), 0
 
 
 class Shape:
@@ -235,9 +238,9 @@ class Problem:
         if self.squared:
             self.set_numbers(codes, *whole_numbers(y[:, 0])[:2], weight, shares)
         else:
-            loss, step, low = whole_numbers(y) if actions else (losses(costs, len(head["classes"]))[y], Fraction(1), 0)
-            whole = (weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()  # regret of the best leaf
-            prices = [Fraction(share * whole) for share in shares]
+            loss, step, low = whole_numbers(y) if actions else losses(costs, len(head["classes"]), y)
+            regret = (weight @ loss).min() - weight @ loss.min(1)  # of the best single action
+            prices = [Fraction(share * (regret if actions else weight.sum() / step)) for share in shares]
             self.error, self.unit = lcm(*(price.denominator for price in prices)), self.unit / step
             self.price, *self.charge = (int(price * self.error) for price in prices)
             self.set_groups(codes, loss * weight[:, None], weight.sum() * low / step)
@@ -499,15 +502,15 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
 def check(head: dict, numbers: list[int], table: dict) -> str:
     """Return the statement that a proof shows, or raise Refused."""
     problem = Problem(head, table)
+    need(head.get("data", problem.digest) == problem.digest, "data: the proof is about another table")
     cost = problem.cost(head["tree"])
     need(type(head["supports"]) is int and 0 <= head["supports"] <= len(numbers), "supports: no such number")
     lower = prove(problem, numbers, head["supports"])
     need(lower <= cost, "verifier: a bound exceeds the cost of a tree; please report this")
     left_out = problem.error * problem.inevitable + problem.price * problem.leaves
     rows = [Fraction(value + left_out, problem.error * problem.unit) for value in (cost, lower)]
-    gap = rows[0] - rows[1]
     claim = 0 if head["claim"] == "optimal" else fraction(head["claim"], "claim")  # the greatest gap
-    need(gap <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")
+    need((gap := rows[0] - rows[1]) <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")
     said = [f"{f'within {float(gap):.6g}' if gap else 'optimal'}: cost {rows[0]}"]
     said += [f"lambda {head['lambda']} per {head['penalty']}"]
     said += [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]

@@ -16,11 +16,12 @@ import io
 import json
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from optree.datasets import recipes
 from optree.datasets.raw import Raw
@@ -80,13 +81,22 @@ class Table:
     def content(self) -> bytes:
         """Return the canonical content."""
         columns = [
-            self.X[name].map(_number_text) if self.X[name].dtype.kind == "f" else self.X[name] for name in self.X
+            _by_value(_number_text, values.tolist()) if values.dtype.kind == "f" else values
+            for _, values in self.X.items()
         ]
-        text = io.StringIO(newline="")
+        content = io.BytesIO()
+        text = io.TextIOWrapper(content, "utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*self.X, self.y.name])
         writer.writerows(zip(*columns, self.y, strict=True))
-        return text.getvalue().encode()
+        text.flush()
+        return content.getvalue()
+
+    def in_words(self, **words: str) -> Self:
+        """Return the table with another ``origin`` or ``verified``; the checksum is not computed again."""
+        table = copy(self)
+        vars(table).update(words)
+        return table
 
     def sha256(self) -> str:
         """Return the sha256 of the canonical content, in hexadecimal digits."""
@@ -152,13 +162,23 @@ def _categories(values: Sequence) -> list[str]:
     return [texts[value] if type(value) is str else _category(value) for value in values]
 
 
+def _by_value(function: Callable, values: Sequence) -> list:
+    """Return the function of each value, which is computed once for equal values."""
+    results = {value: function(value) for value in dict.fromkeys(values)}
+    return [results[value] for value in values]
+
+
 def _number_text(value: float) -> str:
     return MISSING if is_missing(value) else number_text(value)
 
 
+def _number(value) -> float:
+    return math.nan if is_missing(value) or value in ("", MISSING) else float(value)
+
+
 def _numbers(dataset: Dataset, name: str, values: Sequence, may_be_missing: bool = False) -> list[float]:
     try:
-        numbers = [math.nan if is_missing(value) or value in ("", MISSING) else float(value) for value in values]
+        numbers = _by_value(_number, values)
     except ValueError as error:
         hint = "write a missing number as an empty field or ?, or take the column out of numeric"
         raise dataset.error(f"column {name!r}: {error}; numeric columns hold numbers only: {hint}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from optree.datasets import builtin, lock, mirror, openml
@@ -58,7 +57,7 @@ def fetch(
         table = _of_mirror(dataset, Path(mirror_dir), policy) if mirror_dir else None
         if table is None:
             table = _of_network(dataset, policy, Path(kept) if kept else None, mirror_dir)
-    return replace(table, verified=lock.check(lock_path, dataset, table))
+    return table.in_words(verified=lock.check(lock_path, dataset, table))
 
 
 def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | None:
@@ -70,7 +69,7 @@ def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | Non
     if (found := mirror.find(dataset, directory, policy)) is None:
         return None
     table = verify(make_table(dataset, parse(dataset, str(found[0]), found[1])), dataset)
-    return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
+    return table.in_words(origin=f"mirror: {found[0].relative_to(directory)}")
 
 
 def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir) -> Table:

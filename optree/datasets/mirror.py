@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from dataclasses import replace
 from pathlib import Path
 
 from optree.datasets import lock
@@ -35,7 +34,7 @@ def read_locked(directory: Path, dataset: Dataset) -> Table:
         raise dataset.error(f"{path} is not in {lock_path}; delete it, and fill the mirror again")
     table = read_content(path, dataset.resolved(entry))
     lock.compare(lock_path, dataset, table, entry)
-    return replace(table, origin=entry["origin"])
+    return table.in_words(origin=entry["origin"])
 
 
 def find(dataset: Dataset, directory: Path, policy: Policy) -> tuple[Path, bytes] | None:

@@ -47,7 +47,11 @@ def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], 
     lines = [line for line in io.StringIO(text, newline=None) if line.strip()]  # at \n and \r, not at Unicode's
     delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
     if delimiter:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
+        cells = {}  # equal cells are one object: a table of millions of rows has few distinct cells
+        rows = [
+            [cells.setdefault(cell, cell) for cell in map(str.strip, row)]
+            for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        ]
     else:
         rows = [[cell.removeprefix(f"{i}:") if i else cell for i, cell in enumerate(line.split())] for line in lines]
     names = dataset.columns or (tuple(rows.pop(0)) if rows else ())

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,9 @@ class Written:
         The proof, and the table that it is about.
     sha256 : str
         The checksum of the proof.
+    digest : str
+        The digest of the table as the verifier reads it; the verifier prints the first 16 digits, and refuses a table
+        of another digest.
     size : int
         Its bytes.
     supports : int
@@ -59,6 +62,7 @@ class Written:
     path: Path
     data: Path
     sha256: str
+    digest: str
     size: int
     supports: int
     gap: Fraction
@@ -137,6 +141,13 @@ def _costs(target: Actions) -> list[list[str]]:
     ]
 
 
+def _losses(problem: Problem) -> list | None:
+    """Return the costs of mistakes as the user gave them: whole numbers, or all of them as fractions."""
+    if problem.costs is None or problem.unit == 1:
+        return None if problem.costs is None else problem.costs.tolist()
+    return [[str(Fraction(cost, problem.unit)) for cost in row] for row in problem.costs.tolist()]
+
+
 def _unused(name: str, columns: dict) -> str:
     """Return a name that no column has."""
     while name in columns:
@@ -151,8 +162,9 @@ def _share(share: Fraction, price: int, problem: Problem, scale: Scale) -> Fract
     """
     if problem.target.kind == "values":
         return share
-    regret = int((problem.weights @ problem.y).min()) if problem.target.kind == "actions" else problem.total_weight
-    return Fraction(price, scale.error) / regret if regret else share.limit_denominator(_MOST_DIGITS)
+    is_action = problem.target.kind == "actions"
+    whole = int((problem.weights @ problem.y).min()) if is_action else problem.total_weight * problem.unit
+    return Fraction(price, scale.error) / whole if whole else share.limit_denominator(_MOST_DIGITS)
 
 
 def _statement(feature: ProofFeature, objective: Objective, problem: Problem, scale: Scale) -> list:
@@ -162,6 +174,23 @@ def _statement(feature: ProofFeature, objective: Objective, problem: Problem, sc
     if name not in costs:
         return feature.statement
     return [*feature.statement, str(_share(costs[name], charges[name], problem, scale))]
+
+
+def _digest_of_data(texts: Texts, problem: Problem, columns: dict, target, costs, weight_name: str | None) -> str:
+    """Return the sha256 of the data as the verifier reads them: codes, classes or numbers, weights, and costs."""
+    heavy = np.flatnonzero(problem.weights)
+    codes = np.column_stack([feature.codes[heavy] for feature in texts.features])
+    if problem.target.kind == "classes":
+        y = problem.y[heavy]
+    else:
+        names = target if isinstance(target, list) else [target]
+        y = np.column_stack([np.asarray(columns[name], object)[heavy] for name in names]).ravel()
+    weights = [Fraction(1)] * len(heavy)
+    if weight_name is not None:
+        weights = [Fraction(columns[weight_name][row]) for row in heavy.tolist()]
+    unit = lcm(*(weight.denominator for weight in weights))
+    data = [codes.tolist(), y.tolist(), [str(int(weight * unit)) for weight in weights], costs]
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
 def write_proof(
@@ -207,8 +236,10 @@ def write_proof(
     rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
     nodes = splits_of(rows, tree, tree_codes)
     cost, row, spare, kind = tree_cost(rows, nodes), Fraction(rows.row), 0, problem.target.kind
-    columns, costs = dict(texts.columns), None if problem.costs is None else problem.costs.tolist()
-    if kind == "actions":
+    columns, costs = dict(texts.columns), _losses(problem)
+    if kind == "classes":
+        row *= problem.unit
+    elif kind == "actions":
         costs, row = kind, row * (problem.unit if problem.target.exact else 1)
     elif kind == "values":
         grid, costs = problem.target.grid(problem), _SQUARED
@@ -246,6 +277,7 @@ def write_proof(
     if (problem.weights != 1).any() or own * unit != 1:  # of too many digits: the verifier gets whole weights
         weight_name = _unused("weight", columns)
         columns[weight_name] = [str(weight * own) for weight in weights]
+    digest = _digest_of_data(texts, problem, columns, target, costs, weight_name)
     head = {
         "features": [_statement(feature, objective, problem, scale) for feature in texts.features],
         "missing": texts.missing,
@@ -261,10 +293,11 @@ def write_proof(
         "tree": nodes,
         "claim": "optimal" if gap == 0 else str(gap * own),
         "supports": supports,
+        "data": digest,
     }
     rest = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" + body
     content = _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
     write_table(data, columns)
     path.write_bytes(content)
     seconds = time.perf_counter() - start
-    return Written(path, data, hashlib.sha256(content).hexdigest(), len(content), supports, gap, seconds)
+    return Written(path, data, hashlib.sha256(content).hexdigest(), digest, len(content), supports, gap, seconds)
