@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +13,16 @@ import numpy as np
 
 from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError
-from optree.target import Classes, Target, gains, range_of
+from optree.target import Classes, Costs, Target, gains, range_of
 
 if TYPE_CHECKING:
     from optree.problem import Problem
+    from optree.tree import Tree
 
 
 _MAX_TOTAL = 2**44  # the greatest sum of whole regrets; larger sums leave too few bits for the digits of lambda
 _STEPS = 2**20  # of rounded numbers
+_PLACES, _ROUNDS = 512, 10  # of levels: places that may divide an interval, and rounds of Lloyd's method
 _LEAST_PLACE = -300  # 10^-place is a float for the decimal places above it
 
 
@@ -45,6 +48,46 @@ def whole_regrets(costs: np.ndarray) -> tuple[np.ndarray, int | Fraction, bool]:
     if not exact:
         whole, unit, _ = whole_units(costs - costs.min(axis=1, keepdims=True), costs.size)
     return whole - whole.min(axis=1, keepdims=True), unit, exact
+
+
+def _centres(y: np.ndarray, weights: np.ndarray, most: int) -> np.ndarray:
+    """Return at most ``most`` of some numbers, to which the weighted distances add up to little, in rising order.
+
+    Each round divides an interval of the sorted numbers where this saves most, among some places, and predicts medians.
+    Then the intervals and their medians follow each other, as in Lloyd's method.
+    """
+    distinct, which = np.unique(y, return_inverse=True)
+    total = np.bincount(which, weights, len(distinct))
+    distinct, total = distinct[total > 0] if total.any() else distinct, total[total > 0] if total.any() else total + 1
+    above = distinct - distinct[0]
+    weight, moment = (np.concatenate([[0], part.cumsum()]) for part in (total, total * above))
+
+    def median(first, end) -> np.ndarray:
+        return np.searchsorted(weight[1:], (weight[first] + weight[end]) / 2).clip(first, end - 1)
+
+    def distance(first, end) -> np.ndarray:
+        at = median(first, end)
+        left, right = weight[at] - weight[first], weight[end] - weight[at]
+        return above[at] * (left - right) - (moment[at] - moment[first]) + (moment[end] - moment[at])
+
+    def division(first: int, end: int) -> tuple[float, int, int, int]:
+        places = np.unique(np.linspace(first + 1, end - 1, min(_PLACES, end - first - 1)).astype(np.int64))
+        if not len(places):
+            return 0.0, first, end, end
+        saved = distance(first, end) - distance(first, places) - distance(places, end)
+        best = int(saved.argmax())
+        return -float(saved[best]), first, int(places[best]), end
+
+    parts = [division(0, len(distinct))]
+    while len(parts) < most and parts[0][0] < 0:
+        _, first, place, end = heapq.heappop(parts)
+        for one in ((first, place), (place, end)):
+            heapq.heappush(parts, division(*one))
+    ends = np.sort([part[1] for part in parts] + [len(distinct)])
+    for _ in range(_ROUNDS):
+        centres = above[median(ends[:-1], ends[1:])]
+        ends = np.unique([0, *np.searchsorted(above, (centres[:-1] + centres[1:]) / 2), len(distinct)])
+    return distinct[np.unique(median(ends[:-1], ends[1:]))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +210,9 @@ class AbsoluteErrors(Actions):
     def of(cls, y: np.ndarray, weights: np.ndarray, most: int) -> AbsoluteErrors:
         """Return the target of numbers float64[n], of which each becomes the nearest of ``most`` levels at most.
 
-        If there are more different numbers, the levels are quantiles of the weighted rows. Their last decimal
-        place is the first one below the first digit of the mean distance from a quantile. Each binary digit of a regret
-        takes its own words in a search.
+        If there are more different numbers, the levels are centres of the weighted rows (:func:`_centres`). Their last
+        decimal place is the first one below the first digit of the mean distance from a centre. Each binary digit of a
+        regret takes its own words in a search.
 
         Raises
         ------
@@ -179,10 +222,7 @@ class AbsoluteErrors(Actions):
         range_of(y, len(y))
         levels, which = np.unique(y, return_inverse=True)
         if len(levels) > most:
-            order = y.argsort(kind="stable")
-            total = weights[order].cumsum()
-            at = np.searchsorted(total, (np.arange(most) + 0.5) / most * total[-1])
-            levels = np.unique(y[order[at]])
+            levels = _centres(y, weights, most)
             distance = max(np.abs(y[:, None] - levels).min(axis=1).mean(), np.finfo(float).tiny)
             place = math.floor(math.log10(distance)) - 1
             if place > _LEAST_PLACE:
@@ -210,6 +250,30 @@ class AbsoluteErrors(Actions):
         optimal for the numbers.
         """
         return 2 * float(np.average(self.rounding, weights=problem.weights))
+
+    def as_given(self, problem: Problem, tree: Tree, cost: Fraction, bound: Fraction | None) -> Costs:
+        """Return the cost of a tree and the lower bound of a search, for the numbers in place of their levels.
+
+        Penalties are shares of the loss of a leaf. Let r be this loss for the numbers, divided by that for the levels.
+
+        **Statement.** A tree costs at least min(1, r) (bound - R), where R is the weighted sum of ``rounding``.
+        **Proof.** A row's absolute errors for its number and for its level differ by its ``rounding`` at most, whatever
+        the prediction. So the loss of a tree is at least its loss for the levels less R, and not negative. Its
+        penalties are r times those of the search.
+        """
+        if not self.rounding.any():
+            return super().as_given(problem, tree, cost, bound)
+        weights, unit = problem.weights, Fraction(self.unit)
+        regrets = np.zeros((tree.n_nodes, len(self.classes)), np.int64)
+        np.add.at(regrets, tree.apply(problem.codes), weights[:, None] * self.y)
+        median = np.float64(self.leaf(np.arange(len(weights)), weights)[1])
+        whole = Fraction(self.loss(median, weights)) or Fraction(1)
+        ratio = whole / self.whole_loss(problem)
+        cost = Fraction(tree.loss(problem)) + ratio * (cost - int(regrets.min(axis=1).sum()) / unit)
+        if bound is not None:
+            rounding = Fraction(float(weights @ self.rounding))
+            bound = min(cost, min(ratio, 1) * max(bound - rounding, Fraction(0)))
+        return Costs(cost, bound, whole)
 
     def take(self, rows: np.ndarray) -> AbsoluteErrors:
         """Return the target of some of the rows."""

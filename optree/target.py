@@ -25,6 +25,14 @@ _ROOM = 2.0**51  # highest weighted sum of squares of these numbers
 _BELOW_ONE = 1 - 2.0**-51
 
 
+class Costs(NamedTuple):
+    """A cost, a lower bound on the cost of all trees (None without one), and the loss of a gap of 1, in rows."""
+
+    cost: Fraction
+    bound: Fraction | None
+    whole: int | Fraction
+
+
 @dataclass(frozen=True, eq=False)
 class Target(ABC):
     """A target of some rows.
@@ -76,6 +84,13 @@ class Target(ABC):
     def whole_loss(self, problem: Problem) -> int | Fraction:
         """Return the loss, in rows, that a gap of 1 and a lambda of 1 stand for."""
         return problem.total_weight
+
+    def as_given(self, problem: Problem, tree: Tree, cost: Fraction, bound: Fraction | None) -> Costs:
+        """Return the cost of a tree and the lower bound of a search, for the target as the user gave it.
+
+        problem : with the features of the tree; cost, bound : in rows, for the target as the search read it.
+        """
+        return Costs(cost, bound, self.whole_loss(problem))
 
     def as_classes(self, problem: Problem, takes_costs: bool = False) -> Problem:
         """Return the problem that a search over classes, with costs or without, reads in place of this target's."""

@@ -28,6 +28,7 @@ from optree.estimators.structure import TreeStructure, regrets
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 from optree.result import Result, TracePoint
+from optree.target import Costs
 from optree.tree import Tree
 
 if TYPE_CHECKING:
@@ -142,7 +143,10 @@ class TreeEstimator(TreeViews, TableEstimator):
         self._keep_result(result, problem, unit)
         self.compile_seconds_ = clock.compile_seconds()
         leaf = "" if 2 * least > n else self._leaf_text(problem, objective.penalty)
-        if result.status not in ("optimal", "heuristic"):
+        if self.status_ == "rounded":
+            text = f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers; a target"
+            warn(f"{text} of few different numbers has no such gap", ConvergenceWarning)
+        elif result.status not in ("optimal", "heuristic"):
             self._ended(result.status, "; ".join(filter(None, [self._limit_text(result), leaf])))
         elif leaf:
             warn(f"regularization: {leaf}")
@@ -188,8 +192,10 @@ class TreeEstimator(TreeViews, TableEstimator):
 
     def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
         """Set the fitted attributes of a search."""
-        cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
-        self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
+        is_actions, whole = problem.target.kind == "actions", problem.target.whole_loss(problem)
+        over = problem.over(problem.columns.like(result.columns)) if is_actions else problem
+        costs = problem.target.as_given(over, result.tree, result.cost_in_rows, result.lower_bound_in_rows)
+        self._keep(result.tree, result.columns, result.status, costs, unit)
         self.counters_, self.search_seconds_ = result.counters, result.search_seconds
         in_rows = unit / result.scale.row
         self.trace_ = tuple(
@@ -197,8 +203,7 @@ class TreeEstimator(TreeViews, TableEstimator):
             for point in result.trace
         )
         self.solver_, self.regularization_ = result.search, float(result.scale.in_rows(result.scale.penalty) / whole)
-        is_actions = problem.target.kind == "actions"
-        self._regrets = regrets(result.tree, problem.over(problem.columns.like(result.columns))) if is_actions else None
+        self._regrets = regrets(result.tree, over) if is_actions else None
 
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
@@ -220,16 +225,15 @@ class TreeEstimator(TreeViews, TableEstimator):
         tree: Tree,
         columns: TableColumns,
         status: str,
-        cost: Fraction,
-        bound: Fraction | None,
-        whole: Fraction,
+        costs: Costs,
         unit: Fraction,
     ):
-        """Set the fitted attributes of a tree; cost, bound and the loss of a gap of 1 are in ``unit``."""
+        """Set the fitted attributes of a tree; costs are in ``unit``."""
+        cost, bound, whole = costs
         self._keep_tree(tree, columns)
         if unit != 1:
             self.tree_ = replace(self.tree_, counts=self.tree_.counts / float(1 / unit))  # in the user's weights
-        self.status_ = status
+        self.status_ = "rounded" if status == "optimal" and bound not in (None, cost) else status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / whole)
         self.objective_ = 1 - float(cost / whole)
@@ -297,7 +301,8 @@ class TreeEstimator(TreeViews, TableEstimator):
         scale, whole = model._objective().scale(problem), problem.target.whole_loss(problem)
         cost = Fraction(stretch.loss * scale.error) / scale.row + stretch.highest * whole * stretch.paid
         bound = cost - Fraction(stretch.gap * scale.error) / scale.row
-        model._keep(stretch.tree, columns, stretch.status, cost, bound, whole, unit)
+        costs = problem.target.as_given(problem.over(columns), stretch.tree, cost, bound)
+        model._keep(stretch.tree, columns, stretch.status, costs, unit)
         model.regularization_ = float(stretch.highest)
         return model
 

@@ -198,6 +198,9 @@ class DPDTGradientBoostingClassifier(ClassifierMixin, _Boosting):
     With more than two classes a stage has one tree for each class.
 
     {boosting}
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    {boosting_notes}
 
     Examples
     --------
@@ -249,6 +252,7 @@ class DPDTGradientBoostingRegressor(RegressorMixin, _Boosting):
     """Boosted DPDT trees for regression, by squared error.
 
     {boosting}
+    {boosting_notes}
 
     Examples
     --------

@@ -132,8 +132,9 @@ _TEXTS = {
         solver_ : str
             The search that did the work: the solver, unless :mod:`optree.solvers.routing` chose another search.
         status_ : str
-            "optimal"; "heuristic" for a search without a proof; or the limit that ended the search: "time_limit",
-            "memory_limit", "iteration_limit", "interrupted" (Ctrl-C).
+            "optimal"; "heuristic" for a search without a proof; "rounded" if the search ended, and the rounding of
+            absolute errors leaves ``gap_``; or the limit that ended the search: "time_limit", "memory_limit",
+            "iteration_limit", "interrupted" (Ctrl-C).
         counters_ : dict of str to int
             Counters of the search, "iterations" first.
         search_seconds_ : float
@@ -147,6 +148,12 @@ _TEXTS = {
             Number of columns of ``X``.
         feature_names_in_ : ndarray of shape (n_features_in_,)
             Names of the columns, if ``X`` is a DataFrame whose columns are all strings.
+    """,
+    "classes": """
+        classes_ : ndarray of shape (n_classes,)
+            The classes, sorted.
+        n_classes_ : int
+            Number of classes.
     """,
     "of_tree": """
         feature_importances_ : ndarray of shape (n_features_in_,)
@@ -175,10 +182,7 @@ _TEXTS = {
         trace_ : tuple of optree.result.TracePoint
             The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
             of ``cost_``. ``plot_trace`` draws them.
-        classes_ : ndarray of shape (n_classes,)
-            The classes, sorted.
-        n_classes_ : int
-            Number of classes.
+        {classes}
         {of_tree}
     """,
     "fitted_regressor": """
@@ -187,7 +191,7 @@ _TEXTS = {
         encoder_ : optree.encoding.Encoder
             The encoder of columns as the features of ``tree_``, which are the features that it splits.
         cost_ : float
-            The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
+            The weighted sum of squared or absolute errors of ``tree_`` on the training rows, plus penalties.
         lower_bound_ : float
             Proven lower bound on the cost of all trees.
         regularization_ : float
@@ -195,10 +199,11 @@ _TEXTS = {
         gap_ : float
             ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
         objective_ : float
-            ``1 - cost_ / cost of a leaf``: R^2 on the training rows, less the penalties.
+            ``1 - cost_ / cost of a leaf``: for squared errors, R^2 on the training rows less the penalties.
         resolution_ : float
-            The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
-            error of ``tree_`` exceeds the minimum by at most ``resolution_``.
+            0 without rounding. For squared errors, the step of the grid to which targets are rounded for the search:
+            the root mean squared error of ``tree_`` exceeds the minimum by at most ``resolution_``. For absolute
+            errors, a bound on the mean absolute error that a finished search loses by levels.
         {search}
         trace_ : tuple of optree.result.TracePoint
             The moments at which the best tree or the lower bound improved: seconds, cost and lower bound, in the units
@@ -243,8 +248,8 @@ _TEXTS = {
         {limits}
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
-        class_weight : dict, "balanced" or None, default=None
-            Weights of classes, which multiply the weights of rows; of the classifier.
+    """,
+    "dpdt_fitted": """
         {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
@@ -271,10 +276,8 @@ _TEXTS = {
         {search}
             "iterations" are nodes (splits and leaves) of the fitted CARTs; for other generators, candidate splits, or
             splits with lookahead. "splits" are splits alone.
-        classes_ : ndarray of shape (n_classes,)
-            The classes of a classifier, sorted.
-        n_classes_ : int
-            The number of classes of a classifier.
+    """,
+    "dpdt_notes": """
         {of_tree}
 
         Notes
@@ -333,8 +336,8 @@ _TEXTS = {
             The scores before the first stage.
         compile_seconds_ : float
             Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
-        classes_ : ndarray of shape (n_classes,)
-            The classes of a classifier, sorted.
+    """,
+    "boosting_notes": """
         {columns}
 
         References

@@ -113,6 +113,10 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
     Minimises the share of misclassified rows plus ``regularization`` times the complexity.
 
     {dpdt}
+    {class_weight}
+    {dpdt_fitted}
+    {classes}
+    {dpdt_notes}
 
     Examples
     --------
@@ -137,6 +141,8 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
     Minimises the squared error, as a share of that of a leaf, plus ``regularization`` times the complexity.
 
     {dpdt}
+    {dpdt_fitted}
+    {dpdt_notes}
 
     Examples
     --------

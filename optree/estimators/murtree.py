@@ -22,6 +22,7 @@ from optree.solvers.lambda_path import LambdaPath, lambda_path
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 from optree.solvers.routing import bytes_of_pairs
+from optree.target import Costs
 
 
 class AllLimits:
@@ -171,7 +172,8 @@ class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
             model = copy(base).set_params(max_depth=depth, max_splits=splits)
             cost, bound = (Fraction(int(table[depth, splits])) for table in (found.loss, found.lower))
             status = "optimal" if cost == bound else found.status
-            model._keep(found.tree(depth, splits), problem.columns, status, cost, bound, problem.total_weight, unit)
+            costs = Costs(cost, bound, problem.total_weight)
+            model._keep(found.tree(depth, splits), problem.columns, status, costs, unit)
             models.append((depth, splits, model))
         return models
 
@@ -198,8 +200,8 @@ class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
             self._ended(found.status, f" at depth {found.depth}", "error_front: the search")
         models = []
         for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
-            model = copy(base)
-            model._keep(tree, problem.columns, found.status, Fraction(sum(pair)), None, problem.total_weight, unit)
+            model, costs = copy(base), Costs(Fraction(sum(pair)), None, problem.total_weight)
+            model._keep(tree, problem.columns, found.status, costs, unit)
             models.append((pair[0] * unit, pair[1] * unit, model))
         return models
 
@@ -222,7 +224,7 @@ class MurTreeClassifier(MayLackPenalty, AllLimits, TreeClassifier):
             rest = f" with a score of {float(found.score):g} of at most {float(found.bound):g}"
             self._ended(found.status, rest, "best_f1: the search")
         cost = Fraction(found.tree.loss(problem))
-        model._keep(found.tree, problem.columns, found.status, cost, None, problem.total_weight, unit)
+        model._keep(found.tree, problem.columns, found.status, Costs(cost, None, problem.total_weight), unit)
         return found.score, model
 
 

@@ -62,10 +62,9 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
     -----
     Absolute errors are searched as classes with costs (:class:`optree.actions.AbsoluteErrors`): a class is a level, and
     the distance of two levels is the cost. Up to 48 different targets are the levels, and the search is exact. More
-    become their nearest of 8 to 48 levels, which are rounded quantiles, the fewer the more rows. ``resolution_`` then
-    bounds the mean absolute error that is lost.
-    ``cost_``, ``lower_bound_``, ``gap_`` and ``objective_`` count absolute errors between levels. The leaves predict
-    medians of the numbers themselves.
+    become their nearest of 8 to 48 levels, the fewer the more rows. The leaves predict medians of the numbers
+    themselves. ``cost_`` and ``objective_`` count the errors of these medians. ``lower_bound_`` holds for the numbers,
+    too: the rounding is subtracted, and stays in ``gap_``. ``trace_`` has the costs of the levels.
 
     For squared errors, targets are rounded to a grid of whole numbers of at most 20 bits (``resolution_``), which holds
     whole numbers and short decimals exactly. For the rounded targets the proof is exact up to the rounding of each

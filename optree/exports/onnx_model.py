@@ -23,8 +23,8 @@ _LABELS = {float: ("DOUBLE", float), bool: ("BOOL", bool), int: ("INT64", np.int
 
 _ABOUT = (
     "A decision tree. Each split column is an input of shape (rows, 1): float64 with NaN for a missing number, or text "
-    'with "" for a missing category, and "true" and "false" for truth values. The output `label` has the prediction of '
-    "each row, and `probabilities`, if it is there, the class shares of its leaf."
+    'with "" for a missing category, "true" and "false" for truth values, and "3" for the number 3. The output `label` '
+    "has the prediction of each row, and `probabilities`, if it is there, the class shares of its leaf."
 )
 
 

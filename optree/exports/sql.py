@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from optree.errors import OptreeError
 from optree.exports.rules import Rules
@@ -56,18 +57,22 @@ def _known(x: str) -> str:
     return f"NULLIF({x}, 'NaN')" if x.startswith("CAST(") else x
 
 
-def _is_among(x: str, values: tuple) -> str:
-    found = f"{x} = {_literal(values[0])}" if len(values) == 1 else f"{x} IN ({', '.join(map(_literal, values))})"
-    return f"{found} OR {found.replace(x, _as_text(x), 1)}" if any(map(_is_number_text, values)) else found
+def _is_among(x: str, values: tuple, all_values: tuple) -> str:
+    """Return the condition that a column with categories has one of some values.
+
+    A column of SQLite without a declared type compares no number with a text, so its value is read as text, too.
+    """
+    numbers = [value for value in values if _is_number_text(value)]
+    numbers += [f"{value}.0" for value in numbers if "." not in value and f"{value}.0" not in all_values]
+    return " OR ".join([_is_one(x, values)] + [_is_one(f"CAST({x} AS VARCHAR)", numbers)] * bool(numbers))
 
 
-def _as_text(x: str) -> str:
-    """Return a value as text: a column of SQLite without a declared type compares no number with a text."""
-    return f"CAST({x} AS VARCHAR)"
+def _is_one(x: str, values: Sequence) -> str:
+    return f"{x} = {_literal(values[0])}" if len(values) == 1 else f"{x} IN ({', '.join(map(_literal, values))})"
 
 
 def _is_number_text(value) -> bool:
-    """Return whether a category is the text of a number, or of a truth value, which may be stored as a number."""
+    """Return whether a category is the text of a number, which may be stored as a number."""
     return isinstance(value, str) and value.strip("-").replace(".", "", 1).isdecimal()
 
 
@@ -76,7 +81,7 @@ _WORDS = Words(
     above=lambda x, low: f"{_known(x)} > {_number(low)}",
     at_most=lambda x, high: f"{x} <= {_number(high)}",
     is_known=lambda x: f"{_known(x)} IS NOT NULL",
-    is_among=_is_among,
+    is_among=_is_one,
     is_missing=lambda x: f"{_known(x)} IS NULL",
     either=" OR ",
 )
@@ -98,14 +103,15 @@ def write(rules: Rules, table: str = "rows", name: str = "prediction") -> str:
         if own.casefold() == name.casefold():  # names of columns in SQL differ by more than the case
             raise OptreeError(f"export: name = {name!r} is a column of the table, {own!r}; give another name=")
     columns = [f"CAST({_name(c.name)} AS DOUBLE)" if c.is_number else _name(c.name) for c in rules.columns]
-    lines = []
+    values, lines = dict(zip(columns, (column.values for column in rules.columns), strict=True)), []
+    words = _WORDS._replace(is_among=lambda x, some: _is_among(x, some, values[x]))
     for x, column in zip(columns, rules.columns, strict=True):
-        refused = [] if column.takes_missing else [_WORDS.is_missing(x)]
+        refused = [] if column.takes_missing else [words.is_missing(x)]
         if not column.takes_unseen:
-            refused.append(f"NOT ({_is_among(x, column.values)})")
+            refused.append(f"NOT ({words.is_among(x, column.values)})")
         lines += [f"WHEN {condition} THEN NULL" for condition in refused]
     for path, answer in rules.leaves():
-        conditions = [_WORDS.condition(branch, columns[column]) for column, branch in path]
+        conditions = [words.condition(branch, columns[column]) for column, branch in path]
         conditions = [f"({text})" if " OR " in text else text for text in conditions]
         lines.append(f"WHEN {' AND '.join(conditions)} THEN {_literal(answer)}" if path else f"ELSE {_literal(answer)}")
     case = "\n    ".join(["CASE", *lines]) + "\n  END" if len(lines) > 1 else lines[0].removeprefix("ELSE ")

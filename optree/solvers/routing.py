@@ -7,8 +7,8 @@ A call names a solver. For some problems another exact search is faster:
 - for ``optree`` and columns of numbers with many thresholds, ``allthresholds`` or ``sparsethresholds``, which may
   leave the rest to ``allthresholds`` after the best tree of two levels;
 - for ``optree`` and splits of columns with costs of their own, ``sparsethresholds``;
-- for ``optree`` and a target of values, ``sparsethresholds``, or ``murtree`` with a small depth limit and binary
-  columns.
+- for ``optree`` and a target of values, ``sparsethresholds``, or ``murtree`` with a small depth limit and few
+  thresholds.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """
@@ -41,6 +41,11 @@ _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thr
 # .09 and .03, .13 and .85, .16 and above 7; magic at .005 1.46 and .08, 1.43 and 1.58, 1.55 and 10; bank .01 and .01,
 # .01 and .01, .01 and .02.
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
+# For values the counts of pairs of thresholds, in words of rows: (2 q)^(depth - 2) q^2 n / 64. A second has 2^30 of them.
+# Processor seconds of ``murtree``, and those of ``sparsethresholds`` or its gap after 4 s, on 10 columns of noise and a
+# rule, lambda .01: 30,000 rows, depth 3, 10 thresholds 1.4 and a gap of .56; 2,000 rows, depth 3, 10 thresholds .11 and
+# 2.9, 40 thresholds 2.5 and .08; depth 4, 5 thresholds 1.0 and .53; depth 2, 40 thresholds .15 and .06.
+_WORK, _LEAST_DEPTH = 2**35, 3
 _BLOCK = 512  # rows that are read at once
 _MOST_WEIGHT, _MOST_COST = 2.0**53, 2.0**61
 
@@ -82,9 +87,25 @@ def _route_of_charges(task: Task) -> Route:
 def _route_of_values(task: Task) -> Route:
     """Return the search for the least squared error."""
     problem, depth = task.problem, task.objective.max_depth
-    if depth is not None and depth <= _MAX_DEPTH and _has_binary_columns(task) and is_shallow(problem, task.objective):
-        return Route(DEPTH_LIMITED, f"binary features and max_depth = {depth} <= {_MAX_DEPTH}")
+    if depth is not None and depth <= _MAX_DEPTH:
+        are_binary = _has_binary_columns(task)
+        if (are_binary or _has_few_thresholds(task)) and is_shallow(problem, task.objective):
+            features = "binary features" if are_binary else "few thresholds"
+            return Route(DEPTH_LIMITED, f"{features} and max_depth = {depth} <= {_MAX_DEPTH}")
     return Route(SPARSE_THRESHOLDS, "a target of values")
+
+
+def _has_few_thresholds(task: Task) -> bool:
+    """Return whether the depth-limited search takes less time for values than the search over all thresholds."""
+    problem, depth = task.problem, task.objective.max_depth
+    if depth < _LEAST_DEPTH or not problem.columns.has_numbers:
+        return False
+
+    def are_few(thresholds: int) -> bool:
+        mean = thresholds / len(problem.columns.numbers.is_multiway)
+        return mean < _MEAN_THRESHOLDS and (2 * thresholds) ** (depth - 2) * thresholds**2 * len(problem.y) < 64 * _WORK
+
+    return are_few(_thresholds(task, are_few))
 
 
 def _has_binary_columns(task: Task) -> bool:
@@ -176,6 +197,21 @@ def _most_thresholds(X: np.ndarray, check: Callable[[], None] = lambda: None) ->
     return int(most.sum())
 
 
+def _thresholds(task: Task, are_few: Callable[[int], bool]) -> int:
+    """Return the number of thresholds of all columns, or an upper bound that ``are_few`` accepts."""
+    problem, check = task.problem, task.clock.check
+    if (most := problem.columns.numbers.n_category_thresholds) is not None and are_few(most):
+        return most
+    numbers = problem.columns.as_numbers(check)
+    if are_few(most := _most_thresholds(numbers.X, check)):
+        return most
+    if problem.target.kind == "values":  # kernels are loaded for such problems only
+        from optree.solvers.all_thresholds.value_rows import ValueRows as Rows
+    else:
+        from optree.solvers.all_thresholds.rows import Rows
+    return Rows.of(problem, task.objective.min_samples_leaf, check, numbers).n_thresholds
+
+
 def _route_of_numbers(task: Task) -> Route | None:
     """Return the route to a search over all thresholds; None if a search over coded features is faster."""
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
@@ -185,20 +221,12 @@ def _route_of_numbers(task: Task) -> Route | None:
     parts = problem.target.parts_rows
     if not any(search_of(objective, multiway, parts) for multiway in (False, True)):
         return None
-    from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
-
     encoder = problem.columns.numbers
     columns, search = len(encoder.is_multiway), search_of(objective, bool(encoder.is_multiway.any()), parts)
 
     def are_few(thresholds: int) -> bool:
         return thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS
 
-    if search is None or ((most := encoder.n_category_thresholds) is not None and are_few(most)):
-        return None
-    numbers = problem.columns.as_numbers(task.clock.check)
-    if are_few(_most_thresholds(numbers.X, task.clock.check)):
-        return None
-    thresholds = Rows.of(problem, objective.min_samples_leaf, task.clock.check, numbers).n_thresholds
-    if are_few(thresholds):
+    if search is None or are_few(thresholds := _thresholds(task, are_few)):
         return None
     return Route(search, f"{thresholds} thresholds of {columns} columns")

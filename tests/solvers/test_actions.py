@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -357,21 +358,58 @@ def test_a_regressor_of_absolute_errors_predicts_medians():
     few = np.rint(y)
     for target, exact in ((few, True), (y, False)):
         model = OptimalTreeRegressor(0, criterion="absolute_error", max_depth=2).fit(X, target)
-        assert model.status_ == "optimal"
-        assert (model.resolution_ == 0) == exact
+        assert model.status_ == ("optimal" if exact else "rounded")
+        assert (model.gap_ == 0) == (model.resolution_ == 0) == exact
         leaf = model.apply(X)
         medians = {node: np.sort(target[leaf == node])[(np.sum(leaf == node) - 1) // 2] for node in set(leaf)}
         assert model.predict(X).tolist() == [medians[node] for node in leaf]
         found, least = np.abs(target - model.predict(X)).sum(), least_medians(X, target, 2)
         assert least - 1e-9 <= found <= least + 200 * model.resolution_ + 1e-9
+        assert model.cost_ == pytest.approx(found)
+        assert model.objective_ == pytest.approx(1 - found / np.abs(target - np.median(target)).sum())
     with refused("criterion: 'mae' is not known"):
         OptimalTreeRegressor(criterion="mae").fit(X, y)
 
 
-def least_medians(X, y, depth):
+@pytest.mark.parametrize("penalty", ["0", "0.02"])
+def test_the_bound_of_absolute_errors_holds_for_the_numbers_and_not_for_their_levels_alone(penalty):
+    closed = 0
+    for seed in range(40):
+        random = np.random.RandomState(seed)
+        X, y = random.randint(0, 2, (150, 4)), random.lognormal(0, 0.5 + seed % 3, 150)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = OptimalTreeRegressor(penalty, criterion="absolute_error", max_depth=2).fit(X, y * (1 + X[:, 0]))
+        y = y * (1 + X[:, 0])
+        whole = np.abs(y - np.sort(y)[74]).sum()
+        least = least_medians(X, y, 2, float(penalty) * whole)
+        paid = model.tree_.n_splits * model.regularization_ * whole
+        assert model.status_ == "rounded"
+        assert "leaves a gap of" in str(caught[-1].message)
+        assert model.cost_ == pytest.approx(np.abs(y - model.predict(X)).sum() + paid)
+        assert model.lower_bound_ <= least + 1e-9
+        assert least - 1e-9 <= model.cost_
+        assert model.gap_ == pytest.approx((model.cost_ - model.lower_bound_) / whole, rel=1e-6)
+        closed += model.cost_ <= least * (1 + 1e-3)
+        assert model.gap_ < 0.06
+    assert closed > 20
+
+
+def test_levels_are_nearer_than_quantiles_where_few_numbers_are_great():
+    for seed in range(20):
+        y, weights = np.random.RandomState(seed).lognormal(0, 2, 400), np.random.RandomState(seed).randint(0, 3, 400)
+        target = AbsoluteErrors.of(y, weights, 24)
+        quantiles = np.quantile(y[weights > 0], (np.arange(24) + 0.5) / 24)
+        nearest = np.abs(y[:, None] - quantiles).min(axis=1)
+        assert weights @ target.rounding < 0.5 * (weights @ nearest)
+        assert len(target.classes) <= 24
+
+
+def least_medians(X, y, depth, penalty=0.0):
     """Return the least absolute error of a tree of 0/1 columns, by plain enumeration."""
     found = np.abs(y - np.median(y)).sum()
     for column in X.T if depth else ():
         if 0 < column.sum() < len(y):
-            found = min(found, sum(least_medians(X[column == side], y[column == side], depth - 1) for side in (0, 1)))
+            parts = (least_medians(X[column == side], y[column == side], depth - 1, penalty) for side in (0, 1))
+            found = min(found, penalty + sum(parts))
     return found

@@ -118,6 +118,25 @@ def test_thresholds_that_are_one_number_in_32_bits_are_refused():
         MurTreeClassifier(max_depth=1).fit([[0.0], [1e300]] * 3, [0, 1] * 3).to_sklearn()
 
 
+@pytest.mark.parametrize("unseen", ["ignore", "error"])
+@pytest.mark.parametrize("declared", ["", "REAL", "INTEGER", "TEXT"])
+def test_sql_reads_numbers_as_categories_from_a_column_of_any_type(unseen, declared):
+    code = np.array([1.0, 2.0, 3.0, 4.5] * 10)
+    X = pd.DataFrame({"code": code})
+    model = OptimalTreeClassifier("0.01", categorical_features=["code"], unseen=unseen, one_vs_rest=unseen == "error")
+    query = model.fit(X, [0, 1, 0, 1] * 10).export("sql")
+    with sqlite3.connect(":memory:") as engine:
+        engine.execute(f"CREATE TABLE rows (code {declared})")
+        engine.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in code])
+        assert [row[-1] for row in engine.execute(query)] == model.predict(X).tolist()
+
+
+def test_sql_keeps_a_text_that_is_the_text_of_another_number_apart():
+    X = pd.DataFrame({"code": ["3", "3.0", "a"] * 10})
+    model = OptimalTreeClassifier("0.01").fit(X, [0, 1, 2] * 10)
+    assert in_sqlite(model.export("sql"), X) == model.predict(X).tolist() == [0, 1, 2] * 10
+
+
 def test_what_has_no_words_is_refused(monkeypatch):
     table = pd.DataFrame({"colour": ["red", "green", "blue"] * 10})
     y = ["a", "b", "c"] * 10

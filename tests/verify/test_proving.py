@@ -83,8 +83,46 @@ def test_the_program_accepts_the_proof_of_an_optimal_tree(model, missing, capsys
     line = answer(capsys, model.fit(X, y), X, y, tmp_path)
     assert model.status_ == "optimal"
     assert line.startswith("optimal: cost ")
-    if not getattr(model, "costs", None):
-        assert f"cost {model.cost_}, " in line
+    assert f"cost {model.cost_}, " in line
+    assert f"lambda {Fraction(str(model.regularization_)) if model.regularization_ else 0} per" in line
+
+
+@pytest.mark.parametrize("decimal", ["0.5", "3.3", "0.000000001"])
+def test_costs_are_in_the_proof_as_they_were_given(decimal, capsys, tmp_path):
+    X, y = table()
+    costs = [[0, Fraction(decimal), 1], [2, 0, 1], [1, 1, 0]]
+    model = OptimalTreeClassifier("0.01", max_depth=2, costs=costs, feature_costs={"n": "0.005"}).fit(X, y)
+    line = answer(capsys, model, X, y, tmp_path)
+    assert line.startswith(f"optimal: cost {model.cost_}, lambda 1/100 per split, ")
+    head = json.loads((tmp_path / "tree.proof").read_bytes().split(b"\n")[1])
+    assert head["costs"] == [[str(Fraction(cost)) for cost in row] for row in costs]
+    assert {feature[4] for feature in head["features"] if feature[0] == "n"} == {"1/200"}
+
+
+def test_the_gap_of_a_proof_with_decimal_costs_is_in_their_unit(tmp_path):
+    X, y = table()
+    costs = [[0, 2.5, 1], [2, 0, 1], [1, 1, 0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = OptimalTreeClassifier(0, costs=costs, iteration_limit=1).fit(X, y)
+    written = model.prove(X, y, tmp_path / "tree.proof")
+    assert model.gap_ > 0
+    assert 0 < written.gap <= model.cost_
+
+
+@pytest.mark.parametrize("change", ["remove", "alter"])
+def test_a_proof_of_another_table_is_refused(change, capsys, tmp_path):
+    X, y = table()
+    model = OptimalTreeClassifier("0.02").fit(X, y)
+    line = answer(capsys, model, X, y, tmp_path)
+    written = model.prove(X, y, tmp_path / "tree.proof")
+    assert line.rstrip().endswith(f"data {written.digest[:16]}")
+    header, *rows = written.data.read_text().splitlines()
+    rows = rows[:-1] if change == "remove" else [*rows[:-1], rows[-1].replace("yes", "no").replace("maybe", "no")]
+    rows = rows if change == "remove" or y[-1] != "no" else [*rows[:-1], rows[-1].replace("no", "yes")]
+    written.data.write_text("\n".join([header, *rows]) + "\n")
+    assert optree_verify.main([str(written.data), str(written.path)]) == 1
+    assert capsys.readouterr().out == "refused: data: the proof is about another table\n"
 
 
 NUMBERS = {
