@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from optree.datasets import recipes
-from optree.datasets.raw import Raw
+from optree.datasets.raw import Raw, read_cells
 from optree.datasets.table import DECLARED, DEFAULT, KEEP_MISSING, Dataset
 from optree.encoding.cells import cell_text, is_missing, number_text
 from optree.errors import OptreeError, choice
@@ -251,7 +251,7 @@ def read_content(path: str | Path, dataset: Dataset) -> Table:
     """Read and verify a file of canonical content."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            header, *rows = csv.reader(file)
+            header, *rows = read_cells(file)
         columns = list(zip(*rows, strict=True))
         raw = Raw(header, columns, str(path))
         if len(header) != len(columns):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from optree.datasets.table import Dataset
@@ -39,6 +39,16 @@ def parse(dataset: Dataset, where: str, content: bytes) -> Raw:
     return Raw(names, list(zip(*rows, strict=True)), where)
 
 
+def read_cells(lines: Iterable[str], **form) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file, without outer spaces; ``form`` is that of ``csv.reader``.
+
+    Equal cells are one object, because tables of millions of rows have few distinct cells.
+    """
+    cells = {}
+    for row in csv.reader(lines, **form):
+        yield [cells.setdefault(cell, cell) for cell in map(str.strip, row)]
+
+
 def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list[str]]]:
     """Return names and rows of a delimited text file, which has a header if the dataset's ``columns`` are empty.
 
@@ -47,11 +57,7 @@ def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], 
     lines = [line for line in io.StringIO(text, newline=None) if line.strip()]  # at \n and \r, not at Unicode's
     delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
     if delimiter:
-        cells = {}  # equal cells are one object: a table of millions of rows has few distinct cells
-        rows = [
-            [cells.setdefault(cell, cell) for cell in map(str.strip, row)]
-            for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-        ]
+        rows = list(read_cells(lines, delimiter=delimiter, skipinitialspace=True))
     else:
         rows = [[cell.removeprefix(f"{i}:") if i else cell for i, cell in enumerate(line.split())] for line in lines]
     names = dataset.columns or (tuple(rows.pop(0)) if rows else ())
