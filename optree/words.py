@@ -14,3 +14,8 @@ def count(number: float, one: str, several: str = "", form: str = ",") -> str:
 def size_text(splits: int, leaves: int, depth: int) -> str:
     """Return the size of a tree: ``1 split, 2 leaves, depth 1``."""
     return f"{count(splits, 'split')}, {count(leaves, 'leaf', 'leaves')}, depth {depth}"
+
+
+def one_line(text: str) -> str:
+    """Return a text with a blank in place of each line break."""
+    return " ".join(text.splitlines())

@@ -9,7 +9,7 @@ import numpy as np
 from optree.columns import Feature
 from optree.extras import imported
 from optree.tree import LEAF, Tree
-from optree.words import count
+from optree.words import count, one_line
 
 
 def amount(weight: float, digits: str) -> str:
@@ -74,14 +74,13 @@ def to_text(tree: Tree) -> str:
 
     The child whose condition holds comes first, as in pictures.
     """
-    lines = [] if tree.feature[0] != LEAF else [_leaf_text(tree, [0])]
+    lines = [] if tree.feature[0] != LEAF else [one_line(_leaf_text(tree, [0]))]
 
     def walk(node: int, indent: str) -> None:
         for label, child in _edges(tree, node):
-            if tree.feature[child] == LEAF:
-                lines.append(f"{indent}{label}: {_leaf_text(tree, [child])}")
-            else:
-                lines.append(f"{indent}{label}")
+            is_leaf = tree.feature[child] == LEAF
+            lines.append(indent + one_line(f"{label}: {_leaf_text(tree, [child])}" if is_leaf else label))
+            if not is_leaf:
                 walk(child, indent + "|   ")
 
     if tree.feature[0] != LEAF:

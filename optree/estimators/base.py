@@ -74,7 +74,8 @@ class ClassPredictions(ClassifierMixin):
     def predict_proba(self, X):
         """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes].
 
-        ``smoothing`` is added to the weight of each class of a leaf first.
+        ``smoothing`` is added to the weight of each class of a leaf first. With costs, :meth:`predict` returns the
+        class of least cost, which need not have the greatest share.
         """
         check_is_fitted(self)
         check_parameters(self)
@@ -144,7 +145,9 @@ class TreeEstimator(TreeViews, TableEstimator):
         self.compile_seconds_ = clock.compile_seconds()
         leaf = "" if 2 * least > n else self._leaf_text(problem, objective.penalty)
         if self.status_ == "rounded":
-            text = f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers; a target"
+            text = (
+                f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers; a target"
+            )
             warn(f"{text} of few different numbers has no such gap", ConvergenceWarning)
         elif result.status not in ("optimal", "heuristic"):
             self._ended(result.status, "; ".join(filter(None, [self._limit_text(result), leaf])))
@@ -208,7 +211,7 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
         gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-        found = f" with {gap}; the tree is the best found"
+        found = f" with {gap}; the tree is {'the best found' if self.tree_.n_splits else 'a leaf, the best found'}"
         if result.status == "interrupted":
             return found
         remedies = [f"a greater {result.status}"]

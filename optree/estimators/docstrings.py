@@ -47,8 +47,8 @@ _TEXTS = {
             system has free, is refused before it is encoded.
         on_interrupt : {"raise", "return"}, default="raise"
             The end of ``fit`` after Ctrl-C. "raise": KeyboardInterrupt, which also ends a search over parameters. The
-            fitted attributes are those of the best tree so far, so that the estimator can predict. Before the first
-            step of the search there is no tree. "return": a warning, and always a tree. Ctrl-C is raised by both while
+            fitted attributes are those of the best tree so far, so that the estimator can predict. There is no tree
+            before the first step of the search, in a cross-validation, and in boosting. "return": a warning, and always a tree. Ctrl-C is raised by both while
             the table is read.
         n_jobs : int or None, default=None
             Threads, which share the splits of the root, or the folds of a cross-validation: None for one, -1 for all

@@ -301,8 +301,8 @@ def _doubt_of_categories(values: np.ndarray | Categories, spec: EncodingSpec | N
     if multiway and not spec.has_too_many(len(different), len(values)):
         return (
             f"a split has a child for each of its {len(different)} categories, with {len(values) // len(different)} "
-            "rows each on average; merge rare categories, or split them one against the rest by one_vs_rest, a "
-            "parameter of OptimalTreeClassifier and others"
+            "rows each on average; for splits of one category against the rest give one_vs_rest, a parameter of "
+            "OptimalTreeClassifier and others"
         ), False
     return "", False
 

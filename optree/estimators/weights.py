@@ -42,8 +42,8 @@ def whole_weights(
     whole = np.maximum(np.round(real / step), real > 0)
     positive = real > 0
     if (change := (abs(whole * step - real)[positive] / real[positive]).mean()) > _SHOWN_CHANGE:
-        text = f"sample_weight: rounded to multiples of {step:.2g}, on average by {change:.1g} of a weight"
-        warn(f"{text}; costs are those of the rounded weights")
+        text = f"on average by {change:.1g} of a weight" if change < 1 else "to which smaller weights are raised"
+        warn(f"sample_weight: rounded to multiples of {step:.2g}, {text}; costs are those of the rounded weights")
     return whole.astype(np.int64), Fraction(step)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from optree.encoding.cells import cell_text, visible
 from optree.exports.rules import Rules
 from optree.exports.words import Words, nested
+from optree.words import one_line
 
 _WORDS = Words(
     between=lambda x, low, high: f"{cell_text(low)} < {x} <= {cell_text(high)}",
@@ -19,5 +20,6 @@ _WORDS = Words(
 
 def write(rules: Rules) -> str:
     """Return the tree as indented text."""
-    names = [" ".join(column.name.split()) for column in rules.columns]
-    return "\n".join(nested(rules, _WORDS, names, ("if {}:", "else if {}:", "else:"), cell_text))
+    names = [column.name for column in rules.columns]
+    opening = "if {}:", "else if {}:", "else:"
+    return "\n".join(map(one_line, nested(rules, _WORDS, names, opening, cell_text)))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from optree.errors import OptreeError
+from optree.words import count
 
 if TYPE_CHECKING:
     from optree.objective import Objective
@@ -229,4 +230,4 @@ def _route_of_numbers(task: Task) -> Route | None:
 
     if search is None or are_few(thresholds := _thresholds(task, are_few)):
         return None
-    return Route(search, f"{thresholds} thresholds of {columns} columns")
+    return Route(search, f"{thresholds} thresholds of {count(len(problem.columns.table_names), 'column')}")
