@@ -48,8 +48,8 @@ _TEXTS = {
         on_interrupt : {"raise", "return"}, default="raise"
             The end of ``fit`` after Ctrl-C. "raise": KeyboardInterrupt, which also ends a search over parameters. The
             fitted attributes are those of the best tree so far, so that the estimator can predict. There is no tree
-            before the first step of the search, in a cross-validation, and in boosting. "return": a warning, and always a tree. Ctrl-C is raised by both while
-            the table is read.
+            before the first step of the search, in a cross-validation, and in boosting. "return": a warning, and
+            always a tree. Ctrl-C is raised by both while the table is read.
         n_jobs : int or None, default=None
             Threads, which share the splits of the root, or the folds of a cross-validation: None for one, -1 for all
             cores. The tree is the same for any number, unless a limit ends the search. Trees of limited depth and

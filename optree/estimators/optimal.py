@@ -113,9 +113,10 @@ class OptimalTreeClassifier(LambdaPaths, MonotoneTrees, OptimalTrees):
     {warm_start}
     monotonic_cst : array-like of int of shape (n_features,), dict of str to int or None, default=None
         For two classes, the direction in which the prediction may change as a column rises: 1 to ``classes_[1]``, -1
-        to ``classes_[0]``, 0 to both; ``classes_`` are sorted, whatever order ``y`` declares. The tree is optimal among the trees that are monotone for all rows, seen or not.
-        Missing values have no order. A leaf may predict the lighter of its classes. The search reads a coded feature
-        for each threshold: give ``max_thresholds`` for many rows.
+        to ``classes_[0]``, 0 to both; ``classes_`` are sorted, whatever order ``y`` declares. The tree is optimal among
+        the trees that are monotone for all rows, seen or not. Missing values have no order. A leaf may predict the
+        lighter of its classes. The search reads a coded feature for each threshold: give ``max_thresholds`` for many
+        rows.
     {common}
 
     Attributes

@@ -42,7 +42,7 @@ _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thr
 # .09 and .03, .13 and .85, .16 and above 7; magic at .005 1.46 and .08, 1.43 and 1.58, 1.55 and 10; bank .01 and .01,
 # .01 and .01, .01 and .02.
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
-# For values the counts of pairs of thresholds, in words of rows: (2 q)^(depth - 2) q^2 n / 64. A second has 2^30 of them.
+# For values the counts of pairs of q thresholds, in words of rows: (2 q)^(depth - 2) q^2 n / 64; a second has 2^30.
 # Processor seconds of ``murtree``, and those of ``sparsethresholds`` or its gap after 4 s, on 10 columns of noise and a
 # rule, lambda .01: 30,000 rows, depth 3, 10 thresholds 1.4 and a gap of .56; 2,000 rows, depth 3, 10 thresholds .11 and
 # 2.9, 40 thresholds 2.5 and .08; depth 4, 5 thresholds 1.0 and .53; depth 2, 40 thresholds .15 and .06.
