@@ -145,10 +145,8 @@ class TreeEstimator(TreeViews, TableEstimator):
         self.compile_seconds_ = clock.compile_seconds()
         leaf = "" if 2 * least > n else self._leaf_text(problem, objective.penalty)
         if self.status_ == "rounded":
-            text = (
-                f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers; a target"
-            )
-            warn(f"{text} of few different numbers has no such gap", ConvergenceWarning)
+            text = f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers"
+            warn(f"{text}; a target of few different numbers has no such gap", ConvergenceWarning)
         elif result.status not in ("optimal", "heuristic"):
             self._ended(result.status, "; ".join(filter(None, [self._limit_text(result), leaf])))
         elif leaf:
