@@ -10,6 +10,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
@@ -21,6 +22,7 @@ from optree.budget import Budget, Stopped
 from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.all_thresholds.value_rows import ValueRows, _greatest_increase
@@ -200,6 +202,28 @@ def test_both_regressors_agree_in_whole_units():
         other = solvers.get("sparsethresholds").solve(problem, objective)
         assert (one.cost, one.lower_bound) == (other.cost, other.lower_bound)
         assert solvers.get("optree").solve(problem, objective).search == "murtree"
+
+
+def test_few_thresholds_are_searched_to_a_depth_and_the_optimum_is_the_same(monkeypatch):
+    """Tables with categories, missing values and weights, by either search."""
+    few, others = routing._WORK, 0
+    for seed in seeds(60, 3):
+        random = np.random.RandomState(seed)
+        X, y, weights = random_table(random)
+        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        X["c"] = random.choice(["u", "v", "w"], len(X))
+        X.loc[random.rand(len(X)) < 0.2, "x0"] = np.nan
+        model = OptimalTreeRegressor(
+            ["0", "0.02", "0.1"][seed % 3], max_depth=3 + seed % 2, max_splits=[None, 4][seed % 2]
+        )
+        found = []
+        for most in (few, 0):
+            monkeypatch.setattr(routing, "_WORK", most)
+            found.append(clone(model).fit(X, y, weights))
+        assert [one.status_ for one in found] == ["optimal"] * 2
+        assert found[0].cost_ == pytest.approx(found[1].cost_, rel=1e-12, abs=1e-9)
+        others += found[0].solver_ == "murtree" and found[1].solver_ == "sparsethresholds"
+    assert others
 
 
 def test_weights_are_repeated_rows_and_missing_values_choose_a_side():
