@@ -14,6 +14,7 @@ from optree.objective import CONSTRAINTS
 STATUS = {
     "optimal": "proven: no tree has a better objective",
     "heuristic": "ended by itself, without a proof",
+    "rounded": "ended with a gap, which the rounding of the target leaves",
     "time_limit": "stopped by the time limit",
     "iteration_limit": "stopped by the iteration limit",
     "memory_limit": "stopped by the memory limit",
