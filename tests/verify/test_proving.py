@@ -99,15 +99,16 @@ def test_costs_are_in_the_proof_as_they_were_given(decimal, capsys, tmp_path):
     assert {feature[4] for feature in head["features"] if feature[0] == "n"} == {"1/200"}
 
 
-def test_the_gap_of_a_proof_with_decimal_costs_is_in_their_unit(tmp_path):
-    X, y = table()
-    costs = [[0, 2.5, 1], [2, 0, 1], [1, 1, 0]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = OptimalTreeClassifier(0, costs=costs, iteration_limit=1).fit(X, y)
-    written = model.prove(X, y, tmp_path / "tree.proof")
-    assert model.gap_ > 0
-    assert 0 < written.gap <= model.cost_
+def test_the_gap_of_a_proof_with_decimal_costs_is_in_their_unit(capsys, tmp_path):
+    random = np.random.default_rng(1)
+    X, y, costs = random.integers(0, 2, (200, 12)), random.integers(0, 3, 200), [[0, 2.5, 1], [2, 0, 1], [1, 1, 0]]
+    with pytest.warns(ConvergenceWarning):
+        model = OptimalTreeClassifier("0.002", costs=costs, iteration_limit=20, max_thresholds=1).fit(X, y)
+    line = answer(capsys, model, X, y, tmp_path)
+    gap = model.prove(X, y, tmp_path / "tree.proof").gap
+    assert 0 < gap == model.cost_ - model.lower_bound_
+    assert 0 < float(line.split()[1][:-1]) <= gap
+    assert f"cost {model.cost_}, lambda 1/500 per split, " in line
 
 
 @pytest.mark.parametrize("change", ["remove", "alter"])
