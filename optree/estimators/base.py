@@ -140,25 +140,31 @@ class TreeEstimator(TreeViews, TableEstimator):
         start, own = self._start(problem, objective, known if solver.warm_start else [])
         parameters = self._parameters() if fitting is solver else {}
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **parameters)
-        result = fitting.solve(problem, objective, clock, seed, **arguments)
+        result = self._solve(fitting, problem, objective, clock, seed, arguments)
         self._keep_result(result, problem, unit)
         self.compile_seconds_ = clock.compile_seconds()
-        leaf = "" if 2 * least > n else self._leaf_text(problem, objective.penalty)
+        has_splits = 2 * least <= n and 0 not in (objective.max_depth, objective.max_splits)
+        leaf = self._leaf_text(problem, objective.penalty) if has_splits else ""
         if self.status_ == "rounded":
             text = f"the search read levels of the target, and leaves a gap of {self.gap_:.4f} for its numbers"
             warn(f"{text}; a target of few different numbers has no such gap", ConvergenceWarning)
         elif result.status not in ("optimal", "heuristic"):
+            leaf = leaf or "the tree is a leaf" * (not self.tree_.n_splits)
             self._ended(result.status, "; ".join(filter(None, [self._limit_text(result), leaf])))
         elif leaf:
             warn(f"regularization: {leaf}")
         return self
+
+    def _solve(self, solver: solvers.Solver, problem, objective, clock: Clock, seed: int, arguments: dict) -> Result:
+        """Return the result of a solver."""
+        return solver.solve(problem, objective, clock, seed, **arguments)
 
     def _leaf_text(self, problem: Problem, penalty: str) -> str:
         """Return advice if the tree is a leaf with errors, and its lambda is the default, which nobody has chosen."""
         given, share = getattr(self, "regularization", None), self.regularization_
         default = given is not None and given == type(self).__dataclass_fields__["regularization"].default
         counts = problem.target.kind == "classes" and getattr(self, "costs", None) is None  # wrong rows, by weight
-        counts &= getattr(self, "objective", "accuracy") == "accuracy"
+        counts &= getattr(self, "objective", "accuracy") == "accuracy" and getattr(self, "monotonic_cst", None) is None
         wrong = 1 - self.objective_ - share * (penalty == "leaf")
         if self.tree_.n_splits or not (default and counts and share > 0 and wrong > 0):
             return ""
@@ -209,13 +215,15 @@ class TreeEstimator(TreeViews, TableEstimator):
     def _limit_text(self, result: Result) -> str:
         """Return the end of the warning that a limit ended the search."""
         gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-        found = f" with {gap}; the tree is {'the best found' if self.tree_.n_splits else 'a leaf, the best found'}"
+        found = f" with {gap}; the tree is the best found"
         if result.status == "interrupted":
             return found
         remedies = [f"a greater {result.status}"]
         if self.gap_ is not None:  # the proof of a smaller problem takes less
             least = {name: getattr(self, name) for name in ("max_depth", "max_thresholds") if hasattr(self, name)}
-            fewer = [name if value is None else f"a smaller {name}" for name, value in least.items()]
+            fewer = [f"a smaller {name}" for name, value in least.items() if value is not None]
+            if absent := [name for name, value in least.items() if value is None]:  # one of them may not suffice
+                fewer = [" and ".join(absent), *fewer]
             greater = hasattr(self, "regularization") and self.tree_.n_splits > 0  # a leaf stays one
             remedies = [*fewer, *["a greater regularization"] * greater, *remedies]
         listed = " or ".join(filter(None, (", ".join(remedies[:-1]), remedies[-1])))

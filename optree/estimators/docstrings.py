@@ -89,7 +89,8 @@ _TEXTS = {
         one_vs_rest : "auto", bool or sequence of str, default="auto"
             The categorical columns that are split one category against the rest: all, none, or by name. "auto" takes
             the columns of more than 50 categories, and of more than 20 with fewer than 50 rows each on average. A split
-            into more children leaves few rows to each, but pays the penalty of one split. Groups of categories are not
+            into more children leaves few rows to each, but pays the penalty of one split. A column has one of the two
+            kinds of splits, and "optimal" holds among the trees with these splits. Groups of categories are not
             candidate splits. For two classes, a split into all categories with leaves as children has the errors of the
             best split into two groups. With further splits below it, two groups can have a lower cost.
     """,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,17 @@ from optree.estimators.docstrings import documented
 from optree.estimators.monotone import MonotoneTrees
 from optree.estimators.optimal import LambdaPaths, SparseTrees
 from optree.estimators.tree_regressor import TreeRegressor
-from optree.target import Target
+from optree.result import Result, TracePoint
+from optree.solvers.stages import Pruning
+from optree.target import Target, Values
 
+if TYPE_CHECKING:
+    from optree.budget import Clock
+    from optree.objective import Objective
+    from optree.problem import Problem
+    from optree.solvers.base import Solver
+
+_SHARE = 0.8  # of the time limit, after which a search of absolute errors ends
 _LEVELS, _PARTS = (8, 48), 2**19  # of absolute errors: the limits on levels, and on their number times rows between
 
 
@@ -98,6 +108,35 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
     feature_costs: Mapping[str, float | str] | Sequence | None = None
     warm_start: bool = False
     monotonic_cst: Sequence[int] | Mapping[str, int] | None = None
+
+    def _solve(
+        self, solver: Solver, problem: Problem, objective: Objective, clock: Clock, seed: int, arguments: dict
+    ) -> Result:
+        """Return the result of a search; one of absolute errors leaves a share of its time to one of squared errors.
+
+        The second search begins if the first one reaches its share of the time limit. Its tree is pruned for absolute
+        errors, and is the result if it costs less.
+        """
+        limit = clock.budget.seconds
+        if not isinstance(problem.target, AbsoluteErrors) or limit is None:
+            return super()._solve(solver, problem, objective, clock, seed, arguments)
+        now = clock.seconds()
+        result = solver.solve(problem, objective, clock.until(now + _SHARE * (limit - now)), seed, **arguments)
+        if result.status != "time_limit":
+            return result
+        squares = replace(problem, target=Values(problem.target.numbers))
+        lower = replace(objective, regularization=objective.regularization / 2)  # a larger tree, which is pruned
+        found = solver.solve(squares, lower, clock, seed, starts=True)
+        levels = solver.searched(problem.over(found.columns), objective)
+        tree = Pruning(levels, objective, found.tree).best(result.scale)
+        cost = objective.cost(tree, result.scale, levels.target.training_loss(tree, levels))
+        if found.status == "interrupted":
+            result = replace(result, status="interrupted")
+        if cost >= result.cost:
+            return result
+        trace = *result.trace, TracePoint(clock.seconds(), cost, result.lower_bound)
+        tree = tree.refit(problem.over(found.columns))
+        return replace(result, tree=tree, cost=cost, columns=found.columns, trace=trace)
 
     def _target(self, y: np.ndarray) -> Target:
         """Return the target of the criterion."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 
@@ -61,8 +61,9 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
             y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
         X = np.array(X, object)  # in which numbers beside texts stay numbers
-    if X is None or isinstance(X, (str, bytes, int, float)):
-        raise OptreeError(f"X: {X!r} is no table; give an array of two dimensions, a data frame or a sparse matrix")
+    if X is None or isinstance(X, (str, bytes, int, float, Mapping)):
+        given = "a dict" if isinstance(X, Mapping) else repr(X)
+        raise OptreeError(f"X: {given} is no table; give an array of two dimensions, a data frame or a sparse matrix")
     if hasattr(X, "to_frame") and len(X.shape) == 1:
         raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
     frame = X if hasattr(X, "iloc") else Frame.of(X)

@@ -69,7 +69,7 @@ class Starts:
         widest = task if self._keep is None else replace(self._least, clock=task.clock)
         plain = _without_costs(widest)
         for tree in trees(widest, *plain) if plain else ():
-            pruning = _Pruning(task.problem, task.objective, tree)
+            pruning = Pruning(task.problem, task.objective, tree)
             for kept in pruning.along(widest.scale) if self._keep else ():
                 self._keep(kept)
             tree = pruning.best(task.scale)
@@ -164,11 +164,11 @@ def sampled_trees(task: Task) -> Iterator[tuple[Tree, Columns]]:
         objective = replace(objective, min_samples_leaf=task.objective.min_samples_leaf)
         if found := sampled_tree(replace(task, problem=problem, objective=objective, scale=objective.scale(problem))):
             tree, columns = found
-            for kept in _Pruning(task.problem.over(columns), task.objective, tree).along(task.scale):
+            for kept in Pruning(task.problem.over(columns), task.objective, tree).along(task.scale):
                 yield kept, columns
 
 
-class _Pruning:
+class Pruning:
     """The pruned trees of a tree that obey the limits on splits and on rows in a leaf."""
 
     def __init__(self, problem: Problem, objective: Objective, tree: Tree):

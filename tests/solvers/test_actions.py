@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from support.modes import compiled_only
 from support.problems import harder_problem, random_problem
 from support.refusal import refused
 
@@ -393,6 +394,24 @@ def test_the_bound_of_absolute_errors_holds_for_the_numbers_and_not_for_their_le
         closed += model.cost_ <= least * (1 + 1e-3)
         assert model.gap_ < 0.06
     assert closed > 20
+
+
+@compiled_only
+def test_at_a_limit_absolute_errors_have_no_worse_tree_than_squared_errors():
+    random = np.random.RandomState(0)
+    X = random.normal(size=(5000, 8))
+    y = 3.0 * (X[:, 0] > 0.3) * (X[:, 1] > 0) + 5 * (X[:, 2] > 1) + random.normal(size=5000)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = OptimalTreeRegressor(criterion="absolute_error", time_limit=4).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        squares = OptimalTreeRegressor(time_limit=1).fit(X, y)
+    leaf, whole = squares.apply(X), np.abs(y - np.median(y)).sum()
+    errors = sum(np.abs(y[leaf == node] - np.median(y[leaf == node])).sum() for node in set(leaf.tolist()))
+    assert model.objective_ >= 1 - errors / whole - 0.01 * squares.tree_.n_splits - 0.01
+    assert model.tree_.n_splits >= 3
+    assert model.cost_ == pytest.approx(np.abs(y - model.predict(X)).sum() + 0.01 * whole * model.tree_.n_splits)
+    assert model.lower_bound_ <= model.cost_
+    assert model.trace_[-1].cost == pytest.approx(model.cost_, rel=0.05)
 
 
 def test_levels_are_nearer_than_quantiles_where_few_numbers_are_great():
