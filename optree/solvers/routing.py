@@ -43,10 +43,10 @@ _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thr
 # .01 and .01, .01 and .02.
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
 # For values the counts of pairs of q thresholds, in words of rows: (2 q)^(depth - 2) q^2 n / 64; a second has 2^30.
-# Processor seconds of ``murtree``, and seconds of ``sparsethresholds`` or its gap after 4 s. The tables have ten columns,
-# noise and a rule; lambda is .01. 30,000 rows, depth 3, 10 thresholds 1.4 and a gap of .56; 2,000 rows, depth 3,
-# 10 thresholds .11 and 2.9, 40 thresholds 2.5 and .08; depth 4, 5 thresholds 1.0 and .53; depth 2, 40 thresholds .15 and
-# .06.
+# Processor seconds of ``murtree``, and seconds of ``sparsethresholds`` or its gap after 4 s, on ten columns with noise and
+# a rule, at lambda .01. 30,000 rows, depth 3, 10 thresholds: 1.4 and a gap of .56. 2,000 rows, depth 3, 10 thresholds:
+# .11 and 2.9; 40 thresholds: 2.5 and a gap of .08. Depth 4, 5 thresholds: 1.0 and a gap of .53. Depth 2, 40 thresholds:
+# .15 and .06.
 _WORK, _LEAST_DEPTH = 2**35, 3
 _BLOCK = 512  # rows that are read at once
 _MOST_WEIGHT, _MOST_COST = 2.0**53, 2.0**61
