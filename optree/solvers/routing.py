@@ -43,7 +43,7 @@ _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thr
 # .01 and .01, .01 and .02.
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
 # For values the counts of pairs of q thresholds, in words of rows: (2 q)^(depth - 2) q^2 n / 64; a second has 2^30.
-# Processor seconds of ``murtree``, and seconds of ``sparsethresholds`` or its gap after 4 s, on ten columns with noise and
+# Processor seconds of ``murtree``, and seconds of ``sparsethresholds`` or its gap after 4 s, on ten columns, noise and
 # a rule, at lambda .01. 30,000 rows, depth 3, 10 thresholds: 1.4 and a gap of .56. 2,000 rows, depth 3, 10 thresholds:
 # .11 and 2.9; 40 thresholds: 2.5 and a gap of .08. Depth 4, 5 thresholds: 1.0 and a gap of .53. Depth 2, 40 thresholds:
 # .15 and .06.
