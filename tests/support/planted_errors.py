@@ -51,10 +51,10 @@ PLANTED = {
     "squared errors: condition C": (" and not self.squared  # condition C", "  # condition C"),
     "costs of features: of another feature": ("problem.charge[self.live]", "problem.charge[self.live[::-1]]"),
     "costs of features: twice": ("price = price + charge", "price = price + 2 * charge"),
-    "actions: a price is a share of all costs": (" - weight @ loss.min(1) if actions", " if actions"),
+    "actions: a price is a share of all costs": (" - weight @ loss.min(1)  # of", "  # of"),
     "actions: a price is a share of all rows": (
-        "(weight @ loss).min() - weight @ loss.min(1) if actions else weight.sum()",
-        "weight.sum()",
+        "(regret if actions else weight.sum() / step)",
+        "(weight.sum() / step)",
     ),
     "actions: costs are in whole steps": ("self.unit / step", "self.unit / Fraction(1)"),
     "actions: a group loses its greatest cost": ("sums - sums.min(1, keepdims=True)", "sums - 0 * sums"),
