@@ -262,8 +262,9 @@ class AbsoluteErrors(Actions):
 
         **Statement.** A tree costs at least min(1, r) (bound - R), where R is the weighted sum of ``rounding``.
         **Proof.** A row's absolute errors for its number and for its level differ by its ``rounding`` at most, whatever
-        the prediction. So the loss of a tree is at least its loss for the levels less R, and not negative. Its
-        penalties are r times those of the search.
+        the prediction. So the loss of a tree is at least its loss for the levels less R, and not negative. The
+        penalties of the search are multiplied by r. For r < 1 the whole cost is at least r times the cost with the
+        penalties of the search.
         """
         if not self.rounding.any():
             return super().as_given(problem, tree, cost, bound)

@@ -89,11 +89,13 @@ def _route_of_charges(task: Task) -> Route:
 def _route_of_values(task: Task) -> Route:
     """Return the search for the least squared error."""
     problem, depth = task.problem, task.objective.max_depth
-    if depth is not None and depth <= _MAX_DEPTH:
+    if depth is not None and depth <= _MAX_DEPTH and task.objective.min_samples_leaf == 1:
         are_binary = _has_binary_columns(task)
-        if (are_binary or _has_few_thresholds(task)) and is_shallow(problem, task.objective):
-            features = "binary features" if are_binary else "few thresholds"
-            return Route(DEPTH_LIMITED, f"{features} and max_depth = {depth} <= {_MAX_DEPTH}")
+        if are_binary or _has_few_thresholds(task):
+            problem.columns.encode(task.clock.check)
+            if is_shallow(problem, task.objective):
+                features = "binary features" if are_binary else "few thresholds"
+                return Route(DEPTH_LIMITED, f"{features} and max_depth = {depth} <= {_MAX_DEPTH}")
     return Route(SPARSE_THRESHOLDS, "a target of values")
 
 
