@@ -133,6 +133,7 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
         levels = solver.searched(problem.over(found.columns), objective)
         tree = Pruning(levels, objective, found.tree).best(result.scale)
         cost = objective.cost(tree, result.scale, levels.target.training_loss(tree, levels))
+        result = replace(result, search_seconds=result.search_seconds + found.search_seconds)
         if found.status == "interrupted":
             result = replace(result, status="interrupted")
         if cost >= result.cost:

@@ -57,10 +57,7 @@ class TreePictures:
             As in :meth:`plot`.
         """
         check_is_fitted(self)
-        found = svg.to_svg(self.tree_, self._details(X, y), sideways, alone=True)
-        if path is not None:
-            write_whole(path, found.encode())
-        return found
+        return self._written(svg.to_svg(self.tree_, self._details(X, y), sideways, alone=True), path)
 
     def to_html(self, path=None) -> str:
         """Return a page with the tree, as one file without a network.
@@ -74,10 +71,13 @@ class TreePictures:
             A file to be written; folders that do not exist are made.
         """
         check_is_fitted(self)
-        found = page.of(self)
+        return self._written(page.of(self), path)
+
+    def _written(self, text: str, path) -> str:
+        """Write a text into a file, unless ``path`` is None, and return the text."""
         if path is not None:
-            write_whole(path, found.encode())
-        return found
+            write_whole(path, text.encode())
+        return text
 
     def plot_trace(self, ax=None):
         """Draw the cost of the best tree and the lower bound over the seconds of the search, and return the axes.

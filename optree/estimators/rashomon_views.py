@@ -172,17 +172,20 @@ class RashomonViews:
         """Draw the share of rows by the share of trees that predict their most voted class, and return the axes."""
         return plots.agreement(self, X, ax)
 
-    def to_html(self, path) -> None:
-        """Write a self-contained HTML page that walks the set: it counts the trees with chosen splits, exactly.
+    def to_html(self, path=None) -> str:
+        """Return a page that walks the set, as one file without a network: it counts the trees with chosen splits.
 
-        Folders that do not exist are made.
+        Parameters
+        ----------
+        path : str or path, optional
+            A file to be written; folders that do not exist are made.
 
         Raises
         ------
         OptreeError
             If the graph is too large for a page of 20 MiB; the message has a bound that would do.
         """
-        page.write(self, path)
+        return self._written(page.of(self), path)
 
     def to_timbertrek(self, k: int = 500) -> dict:
         """Return the first ``k`` trees for ``timbertrek.visualize``; two classes and binary splits are accepted."""

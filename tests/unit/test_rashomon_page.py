@@ -303,3 +303,12 @@ def test_a_set_of_one_leaf_has_a_page(tmp_path):
         assert walk.exported("text") == r[0].export_text()
         assert Tree.from_dict(json.loads(walk.exported("json"))).to_dict() == r[0].tree_.to_dict()
         assert browser.errors == []
+
+
+def test_a_notebook_shows_the_number_of_trees(large, filtered):
+    assert f"the best of {large.count_:,} trees; " in large._repr_html_()
+    assert f"the best of {filtered.count_:,} trees; " in filtered._repr_html_()
+
+
+def test_the_page_is_returned_and_written(small, tmp_path):
+    assert small.to_html(tmp_path / "pages/set.html") == (tmp_path / "pages/set.html").read_text() == small.to_html()

@@ -60,6 +60,8 @@ def _summary(estimator) -> str:
     """Return the size of the tree and the state of its proof in words."""
     tree = estimator.tree_
     parts = [size_text(tree.n_splits, tree.n_leaves, tree.depth)]
+    if number := getattr(estimator, "count_", 0):  # a Rashomon set
+        parts.insert(0, f"the best of {count(number, 'tree')}")
     if (drawn := boxes(tree).n_leaves) < tree.n_leaves:
         parts.append(f"sibling leaves of one class are drawn as one, {count(drawn, 'leaf', 'leaves')} in all")
     if (status := getattr(estimator, "status_", None)) is not None:

@@ -16,14 +16,13 @@ from optree.drawing.rashomon.arrays import Arrays
 from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.drawing.views import short_condition
 from optree.errors import OptreeError
-from optree.files import write_whole
 from optree.words import count
 
 _HERE = Path(__file__).parent
 
 
-def write(r, path: str | Path) -> None:
-    """Write the page of a fitted :class:`~optree.RashomonSet`; see :meth:`optree.RashomonSet.to_html`."""
+def of(r) -> str:
+    """Return the page of a fitted :class:`~optree.RashomonSet`; see :meth:`optree.RashomonSet.to_html`."""
     check_filled(r, "to_html")
     if r._with or r._depth is not None:
         raise OptreeError("to_html: a set filtered by require or max_depth is not accepted; the page has such filters")
@@ -32,14 +31,13 @@ def write(r, path: str | Path) -> None:
     arrays = Arrays(r)
     arrays.check_size()
     data = as_json(arrays.to_dict() | _names(r) | {"colours": N_COLOURS})
-    page = Template((_HERE / "page.html").read_text()).substitute(
+    return Template((_HERE / "page.html").read_text()).substitute(
         title="Rashomon set",
         summary=escape(_summary(r)),
         style=style(),
         set=data,
         script=script(_HERE / "count.js", _HERE / "page.js"),
     )
-    write_whole(path, page.encode())
 
 
 def _summary(r) -> str:
