@@ -127,26 +127,28 @@ def pick(stack, d, rules):
 
 @inner_function
 def settle(data, memo, stack, shares, d, rules):
-    """Update the bound of the current candidate; return it, and the clause of its child to search or -1."""
+    """Update the bound of the current candidate; return it, the clause of its child to search or -1, and the number of
+    its children that are not solved."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]
     if shares is not None and is_limited(stack, d):
         settle_shares(data, memo, stack, shares, d, t)
     lower = upper = stack.penalty[d, t]
-    chosen = -1
+    chosen, n_open = -1, 0
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
             refresh(memo, stack, d, clause)
         low = stack.lower[d, clause]
         is_open = low < stack.upper[d, clause]
+        n_open += is_open
         if is_open and (chosen < 0 or (low < stack.lower[d, chosen]) == rules.easier_first):
             chosen = clause
         lower += low
         upper += stack.upper[d, clause]
     improve(frame, upper, f)
     stack.total[d, t] = lower
-    return lower, chosen
+    return lower, chosen, n_open
 
 
 @inner_function
@@ -156,12 +158,16 @@ def choose(data, memo, stack, shares, d, rules):
     while True:
         if frame["current"] < 0 and not pick(stack, d, rules):
             return -1, np.int64(0)
-        lower, clause = settle(data, memo, stack, shares, d, rules)
+        lower, clause, n_open = settle(data, memo, stack, shares, d, rules)
         target = min(frame["budget"], frame["upper"])
         if lower >= target or lower > frame["cap"]:
             frame["current"] = -1
             continue
-        return clause, min(target, frame["cap"] + 1) - (lower - stack.lower[d, clause])
+        own = stack.lower[d, clause]
+        budget = min(target, frame["cap"] + 1) - (lower - own)
+        if n_open > 1 and rules.by_halves:
+            budget = min(budget, own + max(rules.step, (budget - own) // 2))
+        return clause, budget
 
 
 @inner_function

@@ -26,7 +26,7 @@ _SPARSE = 64  # words of rows: with fewer, a list of the words that hold rows ta
 _EAGER = 512  # iterations: an eager search ends with the best tree of these, or with the first tree after them
 _FEW = 8  # splits: a search under a larger limit begins without the limit, ...
 _TRIED = 50_000  # ... for this number of iterations
-_BY_NAME = ("class_bound", "two_split_bound", "cover_bound", "easier_first", "lazy", "best_first")
+_BY_NAME = ("class_bound", "two_split_bound", "cover_bound", "easier_first", "by_halves", "lazy", "best_first")
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -35,6 +35,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
     return Rules(
         error=scale.error,
         penalty=scale.penalty,
+        step=min(max(11 * scale.penalty // 2, scale.error), int(INFINITE) // 2),
         margin=gains[0],
         second=gains[1] - gains[0],
         third=gains[2] - gains[0],
@@ -194,7 +195,7 @@ class Search:
                 held = entry["upper"] < INFINITE
                 entry["upper"][held] = np.ceil(entry["upper"][held] * (rows * (1 + 1e-12)) + 1)
         self.scale, self.rules = scale, _rules(scale, self.objective, self.data, self.switches)
-        self.stack.stride[:] = min(max(11 * scale.penalty // 4, scale.error), int(INFINITE) // 2)
+        self.stack.stride[:] = max(self.rules.step // 2, scale.error)
 
     def _try_without_limit(self, clock: Clock) -> str | None:
         """Prepare for a limit on splits; return "optimal" if a search without it finds an optimum within the limit.

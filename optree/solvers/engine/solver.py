@@ -5,9 +5,9 @@ each support, as in GOSDT (Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scala
 2020) and DL8.5 (Aglin, Nijssen, Schaus, AAAI 2020). A node has a budget: it returns a tree that costs less, or a lower
 bound that is not below the budget. One pass over pairs of columns finds the best stump of every child, and a bound on
 its other trees (as in MurTree: Demirovic et al., JMLR 2022, section 4.3). Children that may still win are searched with
-the rest of the budget. The child of least lower bound comes first: the effort to raise a bound by one split grows
-exponentially with the number of splits that a child can afford. The search is best first over the splits of the root,
-and depth first below it.
+the rest of the budget, or with half of it while another child is not solved. The child of least lower bound comes
+first: the effort to raise a bound by one split grows exponentially with the number of splits that a child can afford.
+The search is best first over the splits of the root, and depth first below it.
 
 Many rows are searched by row generation (``row_generation.py``), binary splits to a small depth by the depth-limited
 search of ``murtree``, numbers with many thresholds by the searches of ``all_thresholds``, which are faster there;
@@ -49,6 +49,7 @@ _SWITCHES = {
     "cover_bound": "bound trees of two splits by the best cover of a class by two columns (B5; two classes, or nearly)",
     "contained": "prune splits with a child inside the child of another split, and no better as a leaf (B6)",
     "easier_first": "search the child of least lower bound first; else the child of greatest",
+    "by_halves": "give a child half of the budget while another child is not solved; else give it the whole budget",
     "lazy": "count the pairs of a split only if its single bound can win",
     "best_first": "best first over the splits of the root; else depth first there, too",
     "few_rows": "many rows: row generation, a search among some rows that grows until its optimum is that of all",

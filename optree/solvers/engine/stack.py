@@ -55,6 +55,7 @@ class Rules(NamedTuple):
 
     error: int  # cost of a misclassified unit of weight
     penalty: int  # cost of a split
+    step: int  # cost: the least rise of the budget of a child that is not the only one to solve
     margin: int  # weight: the largest m with error * m <= penalty, for B3; 0 without B3
     second: int  # weight: the same for two penalties, less margin
     third: int  # weight: the same for three penalties, less margin
@@ -68,6 +69,7 @@ class Rules(NamedTuple):
     contained_features: int  # features from which B6 is tried
     sparse_words: int  # words of rows from which words without rows of a column are skipped
     easier_first: bool
+    by_halves: bool
     lazy: bool
     best_first: bool
 

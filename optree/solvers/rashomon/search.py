@@ -73,6 +73,7 @@ _SWITCHES = (
     "cover_bound",
     "contained",
     "easier_first",
+    "by_halves",
     "lazy",
     "best_first",
 )
