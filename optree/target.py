@@ -5,6 +5,7 @@ A target has a kind. A solver declares the kinds that it accepts, and an estimat
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _BITS = 20  # highest number of bits of a whole number of a grid
 _ROOM = 2.0**51  # highest weighted sum of squares of these numbers
 _BELOW_ONE = 1 - 2.0**-51
+_FLOAT = 2.0**-40  # an upper bound on the relative error of a sum of floats
 
 
 class Costs(NamedTuple):
@@ -349,6 +351,36 @@ class Values(Target):
         """Return the step to which the numbers are rounded; 0 without rounding."""
         grid = self.grid(problem)
         return 0.0 if grid.exact else grid.step
+
+    def as_given(self, problem: Problem, tree: Tree, cost: Fraction, bound: Fraction | None) -> Costs:
+        """Return the cost of a tree and the lower bound of a search, for the numbers in place of their grid.
+
+        Penalties are shares of the loss of a leaf. Let r be this loss for the numbers, divided by that for the grid.
+        Let d be the root of the weighted sum of squared distances of the numbers from the grid.
+
+        **Statement.** A tree costs at least min(1, r) max(0, sqrt(bound) - d)^2.
+        **Proof.** The root of the loss of a tree is the distance of the numbers from the predictions that its leaves
+        allow: a subspace, or the cone of predictions in order. A move of the numbers by d changes the distance by d at
+        most. Let a tree have the loss b and the penalties p for the grid, so that b + p >= bound. For the numbers and
+        the same penalties it costs at least max(0, sqrt(b) - d)^2 + p. This falls as b rises and b + p stays, so it is
+        least at p = 0. The penalties are multiplied by r. For r < 1 the whole cost is at least r times the cost with
+        the penalties of the search.
+        """
+        grid = self.grid(problem)
+        if grid.exact:
+            return super().as_given(problem, tree, cost, bound)
+        weights = problem.weights
+        whole = Fraction(self.loss(np.average(self.y, weights=weights), weights)) or Fraction(1)
+        ratio = whole / self.whole_loss(problem)
+        penalties = max(Fraction(0), cost - self.training_loss(tree, problem) / grid.unit)
+        cost = Fraction(tree.loss(problem)) + ratio * penalties
+        if bound is not None:
+            distances = self.y - (grid.start + grid.step * grid.whole)
+            last = 4 * np.spacing(np.abs(self.y).max())  # the error of a distance
+            d = (math.sqrt(weights @ distances**2) + last * math.sqrt(weights.sum())) * (1 + _FLOAT)
+            root = max(0.0, math.sqrt(bound) * (1 - _FLOAT) - d)
+            bound = min(cost, min(ratio, 1) * Fraction(root) ** 2)
+        return Costs(cost, bound, whole)
 
     def training_loss(self, tree: Tree, problem: Problem) -> int:
         """Return the squared errors of a tree, in units of the grid; leaves of one prediction count as one leaf."""

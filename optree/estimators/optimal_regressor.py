@@ -74,13 +74,16 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
     the distance of two levels is the cost. Up to 48 different targets are the levels, and the search is exact. More
     become their nearest of 8 to 48 levels, the fewer the more rows. The leaves predict medians of the numbers
     themselves. ``cost_`` and ``objective_`` count the errors of these medians. ``lower_bound_`` holds for the numbers,
-    too: the rounding is subtracted, and stays in ``gap_``. ``trace_`` has the costs of the levels. A search that would
+    too: the rounding is subtracted, and stays in ``gap_``. ``trace_`` has the costs of the rounded target. A search that would
     reach the time limit leaves the last fifth of it to a search of squared errors, whose tree may cost less.
 
     For squared errors, targets are rounded to a grid of whole numbers of at most 20 bits (``resolution_``), which holds
     whole numbers and short decimals exactly. For the rounded targets the proof is exact up to the rounding of each
-    leaf's squared error, by at most 2^-48 of that of a single leaf. Proofs are found where the cost of the best tree is
-    that of few splits: noise that no tree explains, in units of ``regularization``, makes a proof long. A search that
+    leaf's squared error, by at most 2^-48 of that of a single leaf. ``cost_`` counts the errors of the numbers
+    themselves, and ``lower_bound_`` holds for them (:meth:`optree.target.Values.as_given`). Usually both differ by some
+    millionths. With great outliers the steps are wide beside the other numbers, and the status is "rounded". Proofs are
+    found where the cost of the best tree is that of few splits: noise that no tree explains, in units of
+    ``regularization``, makes a proof long. A search that
     reaches the time limit has its best tree and ``gap_``.
 
     With ``monotonic_cst`` two leaves are in order if rows of both differ in one such column only. Leaves whose means

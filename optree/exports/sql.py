@@ -29,7 +29,7 @@ def _checked(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a float, exactly: a literal of few digits, or a whole number times powers of two."""
+    """Return a float, exactly: a literal of few digits, or a whole number times powers of two with a comment."""
     text = repr(value)
     mantissa, _, exponent = text.partition("e")
     if len(mantissa.strip("-0.").replace(".", "")) <= _EXACT_DIGITS and abs(int(exponent or 0)) < 16:
@@ -40,7 +40,7 @@ def _number(value: float) -> str:
         step = max(-62, min(62, power))
         parts.append(f" {'*' if step > 0 else '/'} CAST({2 ** abs(step)} AS DOUBLE)")
         power -= step
-    return f"({''.join(parts)})"
+    return f"({''.join(parts)} /* {text} */)"
 
 
 def _literal(value) -> str:

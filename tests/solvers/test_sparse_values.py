@@ -226,6 +226,60 @@ def test_few_thresholds_are_searched_to_a_depth_and_the_optimum_is_the_same(monk
     assert others
 
 
+def least_for_numbers(X, y, weights, penalty, levels):
+    """Return the lowest cost of a tree for the numbers themselves, an exact fraction, by brute force over all trees."""
+    y, weights = [Fraction(value) for value in y.tolist()], weights.tolist()
+
+    def best(rows, levels):
+        """Return the lowest cost of a tree of some rows."""
+        mean = sum(weights[i] * y[i] for i in rows) / sum(weights[i] for i in rows)
+        found = sum(weights[i] * (y[i] - mean) ** 2 for i in rows)
+        for column in X.T if levels and found > penalty else ():
+            for value in sorted({column[i] for i in rows})[:-1]:
+                below, above = [i for i in rows if column[i] <= value], [i for i in rows if column[i] > value]
+                found = min(found, penalty + best(below, levels - 1) + best(above, levels - 1))
+        return found
+
+    return best(range(len(y)), levels)
+
+
+def test_the_interval_holds_for_numbers_that_the_grid_rounds():
+    statuses = set()
+    for seed in seeds(300, 20):
+        random = np.random.RandomState(seed)
+        n = random.randint(4, 11)
+        X, weights = random.randint(0, 4, (n, 2)).astype(float), random.randint(1, 4, n)
+        y = [random.randn(n), np.exp(random.choice([3, 9]) * random.randn(n)), X[:, 0] * 1.5 + random.randn(n) / 64][
+            seed % 3
+        ]
+        if random.rand() < 0.5:
+            y[0] = 10.0 ** random.randint(1, 8)
+        share, levels = random.choice(["0", "0.001", "0.05"]), random.randint(1, 3)
+        estimator = MurTreeRegressor if random.rand() < 0.3 else OptimalTreeRegressor
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = estimator(regularization=share, max_depth=levels).fit(X, y, weights)
+        penalty = Fraction(share) * least_for_numbers(X, y, weights, 0, 0)
+        least = float(least_for_numbers(X, y, weights, penalty, levels))
+        assert model.lower_bound_ <= least * (1 + 1e-9), seed
+        assert least <= model.cost_ * (1 + 1e-9) + 1e-18 * float(y.max()) ** 2, seed
+        cost = weights @ (y - model.predict(X)) ** 2 + float(penalty) * model.tree_.n_splits
+        assert model.cost_ == pytest.approx(cost, rel=1e-9, abs=1e-18 * float(y.max()) ** 2), seed
+        statuses.add(model.status_)
+    assert statuses == {"optimal", "rounded"}
+
+
+def test_a_great_outlier_leaves_a_gap():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"a": random.randint(0, 2, 400), "b": random.randint(0, 100, 400)})
+    y = X["a"] * 1.5
+    X.loc[7, "b"], y[7] = 1000, 4e6
+    with pytest.warns(ConvergenceWarning, match="rounds the target: the cost is 223.692, and at least 0; a target"):
+        model = OptimalTreeRegressor(0, max_depth=2).fit(X, y)
+    assert (model.status_, model.lower_bound_) == ("rounded", 0)
+    assert model.cost_ == pytest.approx(((y - model.predict(X)) ** 2).sum())
+
+
 def test_weights_are_repeated_rows_and_missing_values_choose_a_side():
     random = np.random.RandomState(2)
     X = pd.DataFrame({"a": random.randint(9, size=50) * 1.0, "b": random.choice(["x", "y", "z"], 50)})

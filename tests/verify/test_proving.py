@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import warnings
@@ -376,3 +377,17 @@ def test_the_guide_says_which_estimators_have_certificates():
     assert len(said) > 12
     for name, certificate in said.items():
         assert issubclass(getattr(optree, name), Provable) == (certificate != "no"), name
+
+
+def test_the_guide_says_which_estimators_have_which_parameters():
+    guide = (Path(__file__).parents[2] / "docs" / "estimators.md").read_text()
+    head, _, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in guide.split("These parameters are not in every estimator:")[1].strip().split("\n\n")[0].splitlines()
+    ]
+    said = {row[0].strip("`"): dict(zip([name.strip("`") for name in head[1:]], row[1:], strict=True)) for row in rows}
+    fits = [name for name in optree.__all__ if hasattr(getattr(optree, name), "fit")]
+    assert sorted(said) == sorted(fits)
+    for name, cells in said.items():
+        accepted = inspect.signature(getattr(optree, name)).parameters
+        assert {key: "yes" * (key in accepted) for key in cells} == cells, name
