@@ -134,8 +134,8 @@ _TEXTS = {
             The search that did the work: the solver, unless :mod:`optree.solvers.routing` chose another search.
         status_ : str
             "optimal"; "heuristic" for a search without a proof; "rounded" if the search ended, and the rounding of a
-            target leaves more than 10^-4 of the cost between ``cost_`` and ``lower_bound_``; or the limit that ended the search: "time_limit", "memory_limit",
-            "iteration_limit", "interrupted" (Ctrl-C).
+            target leaves more than 10^-4 of the cost between ``cost_`` and ``lower_bound_``; or the limit that ended
+            the search: "time_limit", "memory_limit", "iteration_limit", "interrupted" (Ctrl-C).
         counters_ : dict of str to int
             Counters of the search, "iterations" first.
         search_seconds_ : float
