@@ -74,8 +74,8 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
     the distance of two levels is the cost. Up to 48 different targets are the levels, and the search is exact. More
     become their nearest of 8 to 48 levels, the fewer the more rows. The leaves predict medians of the numbers
     themselves. ``cost_`` and ``objective_`` count the errors of these medians. ``lower_bound_`` holds for the numbers,
-    too: the rounding is subtracted, and stays in ``gap_``. ``trace_`` has the costs of the rounded target. A search that
-    would reach the time limit leaves the last fifth of it to a search of squared errors, whose tree may cost less.
+    too: the rounding is subtracted, and stays in ``gap_``. ``trace_`` has the costs of the rounded target. A search
+    that would reach the time limit leaves the last fifth of it to a search of squared errors, whose tree may cost less.
 
     For squared errors, targets are rounded to a grid of whole numbers of at most 20 bits (``resolution_``), which holds
     whole numbers and short decimals exactly. For the rounded targets the proof is exact up to the rounding of each
