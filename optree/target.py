@@ -25,6 +25,9 @@ _BITS = 20  # highest number of bits of a whole number of a grid
 _ROOM = 2.0**51  # highest weighted sum of squares of these numbers
 _BELOW_ONE = 1 - 2.0**-51
 _FLOAT = 2.0**-40  # an upper bound on the relative error of a sum of floats
+# The difference of cost and bound from which a grid is too coarse: a share of the cost, and a share of the loss of a
+# leaf, which is an error of float64.
+_COARSE = Fraction(1, 10**4), Fraction(1, 10**20)
 
 
 class Costs(NamedTuple):
@@ -306,6 +309,13 @@ class Grid:
         return self.loss(np.zeros(len(self.whole), np.int64))
 
 
+def _sum_of_squares(differences: np.ndarray, weights: np.ndarray) -> Fraction:
+    """Return the weighted sum of squares of differences float64[n], whose squares may overflow."""
+    largest = float(np.abs(differences[weights > 0]).max()) or 1.0
+    shares = np.where(weights > 0, differences, 0.0) / largest
+    return Fraction(float(weights @ shares**2)) * Fraction(largest) ** 2
+
+
 @dataclass(frozen=True, eq=False)
 class Values(Target):
     """Numbers, with the weighted sum of squared errors as loss.
@@ -353,7 +363,10 @@ class Values(Target):
         return 0.0 if grid.exact else grid.step
 
     def as_given(self, problem: Problem, tree: Tree, cost: Fraction, bound: Fraction | None) -> Costs:
-        """Return the cost of a tree and the lower bound of a search, for the numbers in place of their grid.
+        """Return the cost of a tree and the lower bound of a search, for the numbers if their grid is too coarse.
+
+        The grid is too coarse if the difference that it leaves between cost and bound is above 10^-4 of the cost. Cost
+        and bound of a finer grid stand for its numbers, as a proof does.
 
         Penalties are shares of the loss of a leaf. Let r be this loss for the numbers, divided by that for the grid.
         Let d be the root of the weighted sum of squared distances of the numbers from the grid.
@@ -366,21 +379,23 @@ class Values(Target):
         least at p = 0. The penalties are multiplied by r. For r < 1 the whole cost is at least r times the cost with
         the penalties of the search.
         """
-        grid = self.grid(problem)
+        grid, searched = self.grid(problem), super().as_given(problem, tree, cost, bound)
         if grid.exact:
-            return super().as_given(problem, tree, cost, bound)
-        weights = problem.weights
-        whole = Fraction(self.loss(np.average(self.y, weights=weights), weights)) or Fraction(1)
-        ratio = whole / self.whole_loss(problem)
+            return searched
+        weights, of_grid = problem.weights, searched.whole
+        whole = _sum_of_squares(self.y - self.leaf(np.arange(len(weights)), weights)[1], weights)
+        distances = np.abs(self.y - (grid.start + grid.step * grid.whole))
+        distances += 4 * np.spacing(np.abs(self.y).max())  # the error of a distance
+        d = math.sqrt(_sum_of_squares(distances, weights) / of_grid) * (1 + _FLOAT)
+
+        def lowest(bound: Fraction) -> Fraction:
+            return min(whole, of_grid) * Fraction(max(0.0, math.sqrt(bound / of_grid) * (1 - _FLOAT) - d)) ** 2
+
         penalties = max(Fraction(0), cost - self.training_loss(tree, problem) / grid.unit)
-        cost = Fraction(tree.loss(problem)) + ratio * penalties
-        if bound is not None:
-            distances = self.y - (grid.start + grid.step * grid.whole)
-            last = 4 * np.spacing(np.abs(self.y).max())  # the error of a distance
-            d = (math.sqrt(weights @ distances**2) + last * math.sqrt(weights.sum())) * (1 + _FLOAT)
-            root = max(0.0, math.sqrt(bound) * (1 - _FLOAT) - d)
-            bound = min(cost, min(ratio, 1) * Fraction(root) ** 2)
-        return Costs(cost, bound, whole)
+        of_numbers = _sum_of_squares(self.y - tree.predict(problem.codes), weights) + whole / of_grid * penalties
+        if max(of_numbers, cost) - lowest(cost) <= max(_COARSE[0] * of_numbers, _COARSE[1] * whole):
+            return searched
+        return Costs(of_numbers, None if bound is None else min(of_numbers, lowest(bound)), whole)
 
     def training_loss(self, tree: Tree, problem: Problem) -> int:
         """Return the squared errors of a tree, in units of the grid; leaves of one prediction count as one leaf."""

@@ -34,10 +34,6 @@ from optree.tree import Tree
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
-# The differences that the rounding of a target may leave between the cost and the bound of an optimal
-# tree: a share of the cost, and a share of the cost of a leaf, which is an error of float64.
-_ROUNDING = Fraction(1, 10**4), Fraction(1, 10**20)
-
 
 class TreeViews(TreePictures, TreeStructure):
     """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
@@ -150,7 +146,8 @@ class TreeEstimator(TreeViews, TableEstimator):
         has_splits = 2 * least <= n and 0 not in (objective.max_depth, objective.max_splits)
         leaf = self._leaf_text(problem, objective.penalty) if has_splits else ""
         if self.status_ == "rounded":
-            text = f"the search rounds the target: the cost is {self.cost_:.6g}, and at least {self.lower_bound_:.6g}"
+            text = f"the search rounds the target, and leaves a gap of {self.gap_:.4g} for its numbers: the cost is"
+            text += f" {self.cost_:.6g}, and at least {self.lower_bound_:.6g}"
             warn(f"{text}; a target of few different numbers, or without outliers, is rounded less", ConvergenceWarning)
         elif result.status not in ("optimal", "heuristic"):
             leaf = leaf or "the tree is a leaf" * (not self.tree_.n_splits)
@@ -205,8 +202,9 @@ class TreeEstimator(TreeViews, TableEstimator):
         """Set the fitted attributes of a search."""
         target, whole = problem.target, problem.target.whole_loss(problem)
         over = problem if target.kind == "classes" else problem.over(problem.columns.like(result.columns))
-        costs = target.as_given(over, result.tree, result.cost_in_rows, result.lower_bound_in_rows)
-        self._keep(result.tree, result.columns, result.status, costs, unit)
+        found = result.cost_in_rows, result.lower_bound_in_rows
+        self._keep(result.tree, result.columns, result.status, target.as_given(over, result.tree, *found), unit)
+        self._searched = tuple(None if cost is None else cost * unit for cost in found)
         self.counters_, self.search_seconds_ = result.counters, result.search_seconds
         in_rows = unit / result.scale.row
         self.trace_ = tuple(
@@ -246,11 +244,9 @@ class TreeEstimator(TreeViews, TableEstimator):
         self._keep_tree(tree, columns)
         if unit != 1:
             self.tree_ = replace(self.tree_, counts=self.tree_.counts / float(1 / unit))  # in the user's weights
+        self.status_ = "rounded" if status == "optimal" and bound not in (None, cost) else status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / whole)
-        rounding = 0 if bound is None else cost - bound
-        is_rounded = status == "optimal" and rounding > max(_ROUNDING[0] * cost, _ROUNDING[1] * whole)
-        self.status_ = "rounded" if is_rounded else status
         self.objective_ = 1 - float(cost / whole)
 
     def _keep_tree(self, tree: Tree, columns: TableColumns) -> None:
@@ -318,6 +314,7 @@ class TreeEstimator(TreeViews, TableEstimator):
         bound = cost - Fraction(stretch.gap * scale.error) / scale.row
         costs = problem.target.as_given(problem.over(columns), stretch.tree, cost, bound)
         model._keep(stretch.tree, columns, stretch.status, costs, unit)
+        model._searched = cost * unit, bound * unit
         model.regularization_ = float(stretch.highest)
         return model
 

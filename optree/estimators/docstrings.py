@@ -134,8 +134,8 @@ _TEXTS = {
             The search that did the work: the solver, unless :mod:`optree.solvers.routing` chose another search.
         status_ : str
             "optimal"; "heuristic" for a search without a proof; "rounded" if the search ended, and the rounding of a
-            target leaves more than 10^-4 of the cost between ``cost_`` and ``lower_bound_``; or the limit that ended
-            the search: "time_limit", "memory_limit", "iteration_limit", "interrupted" (Ctrl-C).
+            target leaves ``gap_``; or the limit that ended the search: "time_limit", "memory_limit", "iteration_limit",
+            "interrupted" (Ctrl-C).
         counters_ : dict of str to int
             Counters of the search, "iterations" first.
         search_seconds_ : float
@@ -198,13 +198,12 @@ _TEXTS = {
         regularization_ : float
             Lambda as the search used it, in whole units of the grid of targets.
         gap_ : float
-            ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal, and the target is not rounded.
+            ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
         objective_ : float
             ``1 - cost_ / cost of a leaf``: for squared errors, R^2 on the training rows less the penalties.
         resolution_ : float
-            0 without rounding. For squared errors, the step of the grid to which targets are rounded for the search.
-            The root mean squared error of ``tree_`` exceeds the minimum by at most ``resolution_``, and
-            ``lower_bound_`` allows for it. For absolute
+            0 without rounding. For squared errors, the step of the grid to which targets are rounded for the search:
+            the root mean squared error of ``tree_`` exceeds the minimum by at most ``resolution_``. For absolute
             errors, a bound on the mean absolute error that a finished search loses by levels.
         {search}
         trace_ : tuple of optree.result.TracePoint

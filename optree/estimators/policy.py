@@ -148,7 +148,7 @@ class OptimalPolicyTree(Provable, MultiwayTrees):
         super()._keep_result(result, problem, unit)
         searched = problem.over(problem.columns.like(result.columns))
         self.tree_ = replace(self.tree_, costs=node_costs(result.tree, searched))
-        self._regret, least = (self.cost_, self.lower_bound_), float(unit) * problem.target.least_cost(problem.weights)
+        least = float(unit) * problem.target.least_cost(problem.weights)
         self.cost_, self.lower_bound_ = float(self.cost_) + least, float(self.lower_bound_) + least
         self.trace_ = tuple(
             point._replace(cost=point.cost + least, lower_bound=point.lower_bound + least) for point in self.trace_

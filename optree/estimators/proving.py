@@ -102,7 +102,7 @@ class Provable:
         tree = self.tree_.refit(problem.over(own))
         whole = objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))
         cost = scale.in_rows(whole) * unit
-        found, least = getattr(self, "_regret", (self.cost_, self.lower_bound_))
+        found, least = getattr(self, "_searched", (self.cost_, self.lower_bound_))
         if cost != found and as_float(cost) != found:
             raise OptreeError(f"prove: the tree costs {cost} for these rows, and {found} in fit; give the same rows")
         bound = None if least is None else int(least / unit * scale.row)

@@ -254,17 +254,18 @@ def test_the_interval_holds_for_numbers_that_the_grid_rounds():
         ]
         if random.rand() < 0.5:
             y[0] = 10.0 ** random.randint(1, 8)
-        share, levels = random.choice(["0", "0.001", "0.05"]), random.randint(1, 3)
+        lambda_, levels = random.choice(["0", "0.001", "0.05"]), random.randint(1, 3)
         estimator = MurTreeRegressor if random.rand() < 0.3 else OptimalTreeRegressor
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = estimator(regularization=share, max_depth=levels).fit(X, y, weights)
-        penalty = Fraction(share) * least_for_numbers(X, y, weights, 0, 0)
+            model = estimator(regularization=lambda_, max_depth=levels).fit(X, y, weights)
+        penalty = Fraction(lambda_) * least_for_numbers(X, y, weights, 0, 0)
         least = float(least_for_numbers(X, y, weights, penalty, levels))
-        assert model.lower_bound_ <= least * (1 + 1e-9), seed
-        assert least <= model.cost_ * (1 + 1e-9) + 1e-18 * float(y.max()) ** 2, seed
+        share, dust = 1e-9 if model.status_ == "rounded" else 1e-4, 1e-18 * float(y.max()) ** 2
+        assert model.lower_bound_ <= least * (1 + share) + dust, seed
+        assert least <= model.cost_ * (1 + share) + dust, seed
         cost = weights @ (y - model.predict(X)) ** 2 + float(penalty) * model.tree_.n_splits
-        assert model.cost_ == pytest.approx(cost, rel=1e-9, abs=1e-18 * float(y.max()) ** 2), seed
+        assert model.cost_ == pytest.approx(cost, rel=share, abs=dust), seed
         statuses.add(model.status_)
     assert statuses == {"optimal", "rounded"}
 
@@ -274,7 +275,9 @@ def test_a_great_outlier_leaves_a_gap():
     X = pd.DataFrame({"a": random.randint(0, 2, 400), "b": random.randint(0, 100, 400)})
     y = X["a"] * 1.5
     X.loc[7, "b"], y[7] = 1000, 4e6
-    with pytest.warns(ConvergenceWarning, match="rounds the target: the cost is 223.692, and at least 0; a target"):
+    with pytest.warns(
+        ConvergenceWarning, match="rounds the target, and leaves a gap of .* 223.692, and at least 0; a target"
+    ):
         model = OptimalTreeRegressor(0, max_depth=2).fit(X, y)
     assert (model.status_, model.lower_bound_) == ("rounded", 0)
     assert model.cost_ == pytest.approx(((y - model.predict(X)) ** 2).sum())
