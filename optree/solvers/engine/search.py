@@ -35,7 +35,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
     return Rules(
         error=scale.error,
         penalty=scale.penalty,
-        step=min(max(11 * scale.penalty // 2, scale.error), int(INFINITE) // 2),
+        step=min(max(4 * scale.penalty, scale.error), int(INFINITE) // 2),
         margin=gains[0],
         second=gains[1] - gains[0],
         third=gains[2] - gains[0],
@@ -195,7 +195,7 @@ class Search:
                 held = entry["upper"] < INFINITE
                 entry["upper"][held] = np.ceil(entry["upper"][held] * (rows * (1 + 1e-12)) + 1)
         self.scale, self.rules = scale, _rules(scale, self.objective, self.data, self.switches)
-        self.stack.stride[:] = max(self.rules.step // 2, scale.error)
+        self.stack.stride[:] = min(max(11 * scale.penalty // 4, scale.error), int(INFINITE) // 2)
 
     def _try_without_limit(self, clock: Clock) -> str | None:
         """Prepare for a limit on splits; return "optimal" if a search without it finds an optimum within the limit.
