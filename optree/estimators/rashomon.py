@@ -184,10 +184,17 @@ class RashomonSet(SeveralTrees, RashomonViews, TreeClassifier):
     def _set_views(self) -> None:
         """Set the counts of ``trees_``; drop all sums over other trees."""
         self._cache = {}  # a prediction may not set attributes
-        by_cost = {} if self.trees_ is None else self.trees_.by_cost
-        in_rows = {cost: self._scale.in_rows(self.search_.cost_of(cost)) * self._unit for cost in by_cost}
-        self.histogram_ = {in_rows[cost]: number for cost, number in by_cost.items()}
-        self.count_ = sum(by_cost.values())
+        self.count_ = 0 if self.trees_ is None else self.trees_.total
+
+    @property
+    def histogram_(self) -> dict[Fraction, int]:
+        """Return the number of trees by cost in rows, by rising cost; found at its first use."""
+        check_is_fitted(self)
+        if "histogram" not in self._cache:
+            by_cost, in_rows = {} if self.trees_ is None else self.trees_.by_cost, self._scale.in_rows
+            cost_of, unit = self.search_ and self.search_.cost_of, self._unit
+            self._cache["histogram"] = {in_rows(cost_of(cost)) * unit: number for cost, number in by_cost.items()}
+        return self._cache["histogram"]
 
     @property
     def graph_(self):

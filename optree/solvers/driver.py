@@ -133,6 +133,8 @@ def drive(
                     room.take()
     except KeyboardInterrupt:
         return "interrupted"
+    except MemoryError:  # the system has less memory than the limit, or there is none
+        return "memory_limit"
 
 
 def drive_with_starts(

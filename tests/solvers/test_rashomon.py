@@ -22,10 +22,12 @@ from optree import solvers
 from optree.budget import Budget, Clock, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers.kernels.codes import COMPLETE, PAUSED
 from optree.solvers.murtree.fast.search import Search as DepthLimited
 from optree.solvers.rashomon import counts as rashomon_counts
 from optree.solvers.rashomon import exact
 from optree.solvers.rashomon import search as rashomon
+from optree.solvers.rashomon.graph import HALT, PASS, PLACE
 from optree.solvers.rashomon.search import Search
 from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
@@ -204,6 +206,44 @@ def test_primes_give_the_same_numbers(monkeypatch):
     assert sum(check_members(seed, 60, trivial) for seed in seeds(30, 3) for trivial in (True, False)) > 0
 
 
+def heavy(seed: int) -> tuple[Problem, Objective, dict]:
+    """Return the problem of `draw` with weights of ten digits, so that costs have large gaps."""
+    problem, wanted, bound = draw(seed)
+    noise = np.random.RandomState(seed).randint(0, 10**6, len(problem.y))
+    return Problem(problem.columns, problem.target, problem.weights * (10**9 + 7 + noise)), wanted, bound
+
+
+@pytest.mark.parametrize("slots", [2, 1 << 12])
+@pytest.mark.parametrize("below", [8.0, exact.EXACT])
+def test_weights_of_many_digits_count_as_others(monkeypatch, slots, below):
+    """Against plain enumeration; two slots have the hash tables grow, and float64 may be exact for one digit only."""
+    drawn = [heavy(seed) for seed in range(40)]
+    monkeypatch.setitem(globals(), "draw", drawn.__getitem__)
+    monkeypatch.setattr(rashomon_counts, "_SLOTS", slots)
+    monkeypatch.setattr(exact, "EXACT", below)
+    assert sum(check_counts(seed, trivial) for seed in seeds(40, 4) for trivial in (True, False)) > 0
+    assert sum(check_members(seed, 60, trivial) for seed in seeds(30, 3) for trivial in (True, False)) > 0
+
+
+@pytest.mark.parametrize("digits", [8, 13])
+def test_hash_tables_count_as_dense_tables(digits):
+    """Weights that differ by a small part give the same trees, of many more costs; the bound is between two costs."""
+    problem, wanted = noise(60, 6), Objective.of("0.02", "leaf", max_depth=3)
+    weights = 10**digits * problem.weights + np.arange(len(problem.y))
+    near = Problem(problem.columns, problem.target, weights)
+    found, costs = [solve(some, wanted, bound="0.4561") for some in (problem, near)], []
+    for search in found:
+        unit, costs_here = search.problem.total_weight * wanted.scale(search.problem).row, Counter()
+        for cost, number in search.histogram.items():
+            costs_here[round(cost / unit, 6)] += number
+        costs.append(costs_here)
+    assert costs[0] == costs[1]
+    assert len(found[1].histogram) > 10 * len(found[0].histogram)
+    assert len(found[1].trees.terms.key) <= max(rashomon_counts._SLOTS, 4 * len(found[1].histogram))
+    ranks = range(0, found[1].trees.total, 97)
+    assert [found[1].trees.rank(found[1].trees.tree(rank)) for rank in ranks] == [*ranks]
+
+
 def test_kernels_and_whole_numbers_find_the_same_ranks(monkeypatch):
     for seed in seeds(40, 4):
         problem, wanted, bound = draw(seed)
@@ -324,10 +364,45 @@ def test_a_limit_leaves_the_set_of_a_lower_depth():
         assert result.lower_bound < result.cost <= search.optimum
 
 
+def test_a_set_without_memory_for_its_counts_has_a_lower_bound(monkeypatch):
+    problem, wanted = noise(60, 6), Objective.of("0.02", "leaf", max_depth=3)
+    problem = Problem(problem.columns, problem.target, 10**12 * problem.weights + np.arange(len(problem.y)) ** 3)
+    whole, enlarge = solve(problem, wanted, multiplier="0.2"), rashomon_counts.enlarge
+
+    def refuse(tables, more):
+        """Let a table have up to 1024 rows."""
+        return enlarge(tables, more if len(tables[0]) + more <= 1024 else 1 << 50)
+
+    monkeypatch.setattr(rashomon_counts, "_SLOTS", 2)
+    monkeypatch.setattr(rashomon_counts, "enlarge", refuse)
+    search = solve(problem, wanted, multiplier="0.2")
+    assert search.status == "memory_limit"
+    assert search.optimum <= search.certified < search.bound == whole.bound
+    assert histogram(search) == {cost: n for cost, n in whole.histogram.items() if cost <= search.certified}
+
+
+def test_another_thread_ends_a_pass_within_a_node():
+    search = solve(noise(60, 6), Objective.of("0.02", "leaf", max_depth=3), multiplier="0.2")
+    graph, copies = search.graph, search.trees.counts(0).copies
+
+    def halted(step, count, room):
+        graph.state[HALT] = graph.state[PASS] + 1
+        assert step(1 << 40) == PAUSED
+        assert graph.state[PLACE] == 0
+        graph.state[PASS] += 1
+        assert step(1 << 40) == COMPLETE
+
+    terms, _ = rashomon_counts.find_terms(graph, copies, halted)
+    assert np.array_equal(terms.exponent, search.trees.terms.exponent)
+
+
 @compiled_only
+@pytest.mark.parametrize("digits", [0, 12])
 @pytest.mark.parametrize("limit", ["time_limit", "memory_limit"])
-def test_limits_of_time_and_memory_lower_the_bound(limit):
+def test_limits_of_time_and_memory_lower_the_bound(limit, digits):
     problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
+    more = np.arange(len(problem.y)) if digits else 0
+    problem = Problem(problem.columns, problem.target, 10**digits * problem.weights + more)
     solve(problem, wanted, multiplier="0.001")
     budget = Budget(seconds=0.3) if limit == "time_limit" else Budget(memory_mib=rss_mib() + 16)
     search = solve(problem, wanted, budget, multiplier="0.4")
@@ -408,6 +483,14 @@ def test_small_units_order_all_trees_of_a_set_as_the_given_units_do():
         assert [cost for cost, _ in sorted(within)] == [cost for cost, _ in sorted(within, key=lambda pair: pair[1])]
         assert all(units.to_small(cost) == other and units.to_given(other) == cost for cost, other in within)
         assert all(units.bound_to_given(other) == cost for cost, other in within)
+
+
+def test_small_units_of_a_large_penalty_take_few_steps():
+    """A weight of a row may be a small part of all: then a step of one for the whole part of lambda takes for ever."""
+    units = Units(Scale(10**6, 10**24 + 1, Fraction(10**6)), 10**26, 0, 30)
+    assert units.small.error <= 60
+    cost = 20 * (10**24 + 1) + 5 * 10**6
+    assert units.to_given(units.to_small(cost)) == cost
 
 
 def test_a_lambda_of_many_digits_takes_no_more_memory():

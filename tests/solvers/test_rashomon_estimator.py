@@ -19,6 +19,7 @@ from support.modes import compiled_only
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier, RashomonSet
+from optree.budget import rss_mib
 from optree.compilation import COMPILATION
 from optree.solvers import stages
 
@@ -238,6 +239,21 @@ def test_a_limit_warns_and_names_the_bound():
     assert r.status_ == "iteration_limit"
     assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_
     check_votes(r, table)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_balanced_classes_and_decimal_weights(seed):
+    """The least unit of cost is a small part of a row; see the limits on time and memory in docs/RASHOMON.md."""
+    random = np.random.RandomState(seed)
+    table = random.randint(0, 6, (1000, 4))
+    y = ((table[:, 0] > 2) ^ (random.rand(1000) < 0.3)).astype(int)
+    weights = random.choice([0.5, 1, 2], 1000)
+    r = RashomonSet("0.02", max_depth=2, class_weight="balanced", memory_limit=int(rss_mib()) + 2000)
+    r.fit(table, y, sample_weight=weights)
+    assert r.status_ == "optimal"
+    assert r.count_ >= 1
+    assert r.index(r[0]) == 0
+    assert all(len(table) < 1 << 13 for table in r.trees_.terms)
 
 
 def check_votes(r, table):

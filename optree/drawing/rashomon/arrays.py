@@ -46,7 +46,10 @@ class Arrays:
     def _excess(self, fall: int) -> str | None:
         """Return the excess of the page over its limits if the bound falls by some cost; None within the limits."""
         kept, classes = self.spare >= fall, len(self.search.problem.classes)
-        characters = 12 * kept.sum() + (6 + 2 * classes) * self.sizes[kept].sum()
+        node, slack = self.graph.node[self.graph.order], self.slack[self.graph.order] - fall
+        leaf = node["leaf"] - node["opt"]
+        objectives = max(0, int(self.slack[0]) - fall) // _unit(self.rise[kept], leaf[leaf <= slack])
+        characters = 12 * kept.sum() + (6 + 2 * classes) * self.sizes[kept].sum() + 10 * objectives
         found = {"MiB": characters / 2**20, "million products": self._products(fall, kept) / 1e6}
         for unit, most in _MOST.items():
             if found[unit] > most:
@@ -110,7 +113,7 @@ class Arrays:
         number, labels = {v: i for i, v in enumerate(held)}, self.search.classes.tolist()
         node, feature = self.graph.node[held], self.graph.edge["feature"][kept].tolist()
         slack, rise, leaf = self.slack[held], self.rise[kept], node["leaf"] - node["opt"]
-        unit = max(1, int(np.gcd.reduce(np.concatenate([rise, leaf[leaf <= slack]]))))
+        unit = _unit(rise, leaf[leaf <= slack])
         used = sorted(set(feature))
         split = {f: i for i, f in enumerate(used)}
         edges = np.bincount([number[v] for v in self.owner[kept].tolist()], minlength=len(held))
@@ -163,3 +166,8 @@ def _decimal(cost: int, total) -> str:
     while floor(Fraction(found := ceil(Fraction(cost) / total * 10**digits), 10**digits) * total) != cost:
         digits += 1
     return f"{found / 10**digits:.{digits}f}"
+
+
+def _unit(rise: np.ndarray, leaf: np.ndarray) -> int:
+    """Return the greatest common divisor of costs above the optima of their nodes."""
+    return max(1, int(np.gcd.reduce(np.concatenate([rise, leaf]))))

@@ -1,4 +1,4 @@
-"""A sort for kernels, of a few numbers at a time."""
+"""Sorts for kernels: of a few indices, and of many numbers."""
 
 from __future__ import annotations
 
@@ -22,3 +22,17 @@ def sort_by(score, order, count):
         for j in range(i, low, -1):
             order[j] = order[j - 1]
         order[low] = moved
+
+
+@inner_function
+def sort_numbers(numbers, count):
+    """Sort the first ``count`` numbers, by Shell's sort."""
+    gap = count >> 1
+    while gap:
+        for i in range(gap, count):
+            moved, j = numbers[i], i
+            while j >= gap and numbers[j - gap] > moved:
+                numbers[j] = numbers[j - gap]
+                j -= gap
+            numbers[j] = moved
+        gap = 1 if gap == 2 else gap * 5 // 11

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from threading import RLock
 
 import numpy as np
 
 from optree.budget import Budget
-from optree.solvers.driver import Sweep, drive, enlarge
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.driver import Room, Sweep, drive, enlarge
+from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_ROOM
 from optree.solvers.rashomon.exact import moduli_for, whole
-from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
+from optree.solvers.rashomon.graph import ASKED, CUT, EDGES, ORDERED, PLACE, TERMS, WORK, Graph
 from optree.solvers.rashomon.polynomials import (
     Terms,
     count_edges,
@@ -25,6 +26,7 @@ from optree.solvers.rashomon.polynomials import (
 
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
 _SCRATCH = RLock()
+_SLOTS = 1 << 12  # of the first tables
 
 
 def alone(method: Callable) -> Callable:
@@ -39,27 +41,40 @@ def alone(method: Callable) -> Callable:
 
 
 def to_the_end(step: Callable[[int], int], count: Callable[[], int], room: Callable | None = None) -> None:
-    """Call a kernel until it is done; raise KeyboardInterrupt after Ctrl-C."""
-    if drive(Sweep(count, step, room), Budget().start(), first=1 << 14) == "interrupted":
-        raise KeyboardInterrupt
+    """Call a kernel until it is done; raise KeyboardInterrupt after Ctrl-C, MemoryError without memory."""
+    if end := drive(Sweep(count, step, room), Budget().start(), first=1 << 14):
+        raise KeyboardInterrupt if end == "interrupted" else MemoryError("the counts of the set need more memory")
+
+
+def allocate(run: Run, *shape: int) -> np.ndarray:
+    """Return zeros, float64[shape], if the limits of ``run`` leave room for them."""
+    found: list[np.ndarray] = []
+    room = Room(8 * prod(shape), lambda: found.append(np.zeros(shape)))
+    run(lambda _: COMPLETE if found else NO_ROOM, lambda: len(found), lambda _: room)
+    return found[0]
 
 
 def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple[Terms, np.ndarray]:
     """Return the terms of all polynomials, and their values as float64[terms]."""
-    node = graph.node[graph.order[: int(graph.state[ORDERED])]]
-    slack = int(max(0, (node["budget"] - node["opt"]).max() - graph.state[CUT])) + 1
-    size = slack + 4 * len(node)
-    wide = np.zeros(slack), np.zeros(slack), np.zeros(slack, np.int64), np.zeros(slack)
-    terms, values, ends = Terms(np.zeros(size, np.int64), *wide), np.zeros(size), no_ends(graph)
+    table = np.zeros(_SLOTS, np.int64), np.zeros(_SLOTS), np.zeros(_SLOTS, np.int64)
+    scratch = *table, *(array.copy() for array in table), np.zeros(_SLOTS, np.int64), np.zeros(_SLOTS)
+    terms, values, ends = Terms(np.zeros(_SLOTS, np.int64), *scratch), np.zeros(_SLOTS), no_ends(graph)
     graph.state[PLACE] = graph.state[TERMS] = 0
 
-    def step(iterations: int) -> int:
-        return inside(graph, terms, values, values, copies, ends, 0.0, True, iterations)
+    def room(code: int) -> Room:
+        if code == ASKS:
+            return enlarge(scratch, len(scratch[0]))
+        return enlarge([terms.exponent, values], int(graph.state[ASKED]) + len(values) // 2)
 
-    run(step, lambda: int(graph.state[PLACE]), lambda code: enlarge([terms.exponent, values], size))
+    run(lambda n: inside(graph, terms, values, values, copies, ends, 0.0, True, n), work_of(graph), room)
     for table in (terms.exponent, values):
         table.resize(int(graph.state[TERMS]), refcheck=False)
     return terms, values
+
+
+def work_of(graph: Graph) -> Callable[[], int]:
+    """Return a function that returns the products of all passes over a graph so far."""
+    return lambda: int(graph.state[WORK])
 
 
 def no_ends(graph: Graph) -> np.ndarray:
@@ -135,7 +150,8 @@ class Counts:
     @alone
     def _levels(self, moduli: np.ndarray, run: Run) -> list[np.ndarray]:
         """Return the values of all nodes by levels of splits left; without a limit on depth, the only ones."""
-        found = [np.zeros((len(moduli), len(self.terms.exponent))) for _ in range(1 + (self.depth or 0))]
+        levels = range(1 + (self.depth or 0))
+        found = [*allocate(run, len(levels), len(moduli), len(self.terms.exponent))]
         for level, values in enumerate(found):
             for own, below, modulus in zip(values, found[max(0, level - 1)], moduli.tolist(), strict=True):
                 copies = self._copies(level)
@@ -144,7 +160,7 @@ class Counts:
                 def step(iterations: int, own=own, below=below, copies=copies, modulus=modulus) -> int:
                     return inside(self.graph, self.terms, own, below, copies, self.ends, modulus, False, iterations)
 
-                run(step, lambda: int(self.graph.state[PLACE]), None)
+                run(step, work_of(self.graph), None)
         return found
 
     @property

@@ -85,8 +85,10 @@ EDGE = np.dtype(
 
 # Indices of `Graph.state`. CUT: the bound is that much lower than the first one. SIZE: the number of rows of the nodes
 # that are expanded now. NODE_NOW: the node that is expanded, -1 for none. SPLIT: its split; BOUNDED: whether the bounds
-# of all its splits are known. PLACE: nodes that the current pass has done. TERMS: number of terms.
-NODES, EDGES, CHILDREN, ORDERED, CUT, SIZE, NODE_NOW, SPLIT, BOUNDED, PLACE, TERMS = range(11)
+# of all its splits are known. PLACE: nodes that the current pass has done. TERMS: number of terms. ASKED: terms of the
+# node for which there is no room. WORK: products of all passes. PASS: passes under limits that ended. HALT: the number
+# of such a pass, counted from 1, that another thread ends.
+NODES, EDGES, CHILDREN, ORDERED, CUT, SIZE, NODE_NOW, SPLIT, BOUNDED, PLACE, TERMS, ASKED, WORK, PASS, HALT = range(15)
 
 
 class Graph(NamedTuple):
@@ -99,7 +101,7 @@ class Graph(NamedTuple):
     head: np.ndarray  # int64[bits + 1], first node of each number of bits of its rows that is not expanded, or -1
     node_of: np.ndarray  # int32[entries of the memo], 1 + node of each entry, 0 for none
     first_clause: np.ndarray  # int64[q + 1], of `Layout`: the children of an edge are first_clause[f] .. [f + 1] - 1
-    state: np.ndarray  # int64[11]
+    state: np.ndarray  # int64[15]
 
 
 def new_graph(data: Layout, entries: int, nodes: int = 256) -> Graph:
@@ -113,7 +115,7 @@ def new_graph(data: Layout, entries: int, nodes: int = 256) -> Graph:
         head=np.full(bits + 1, -1, np.int64),
         node_of=np.zeros(entries, np.int32),
         first_clause=data.first_clause,
-        state=np.zeros(11, np.int64),
+        state=np.zeros(15, np.int64),
     )
     graph.state[NODE_NOW], graph.state[SIZE] = -1, bits
     return graph
@@ -130,7 +132,7 @@ def leaf_graph(cost: int, label: int) -> Graph:
         head=np.zeros(1, np.int64),
         node_of=empty,
         first_clause=np.zeros(1, np.int64),
-        state=np.zeros(11, np.int64),
+        state=np.zeros(15, np.int64),
     )
     node = graph.node[0]
     node["opt"] = node["leaf"] = node["budget"] = cost

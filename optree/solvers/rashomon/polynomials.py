@@ -46,6 +46,14 @@ set. If the total is below 2^52 all sums are therefore exact. Otherwise the pass
 2^25, whose products are exact, and the Chinese remainder theorem gives the digits (``exact.py``).
 
 The terms of a node are sorted by cost and stored as costs above opt(S): `inside` finds them in its first pass.
+
+Tables. Sums of products by exponent are in a table of 2^k slots. If the exponents of a node are below 2^k, each is its
+own slot. Otherwise the table is a hash table, and at most half of its slots are used.
+**Statement**: let a table be too small for a node of t distinct costs. Then it has fewer than 2 t slots.
+**Proof**: a product of polynomials of an edge, shifted by the optima of the left-out children, has terms of the node
+only. So each table of the node has at most t exponents, and has room for them in 2 t slots.
+**Used in** `counts.find_terms`, which doubles the tables: they have at most 4 t slots for the greatest t, whatever the
+units of cost. `outside` needs no room, because `inside` has made it.
 """
 
 from __future__ import annotations
@@ -54,21 +62,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
+from optree.solvers.kernels.codes import ASKS, COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.rashomon.graph import CUT, ORDERED, PLACE, TERMS
+from optree.solvers.kernels.sorting import sort_numbers
+from optree.solvers.rashomon.graph import ASKED, CUT, HALT, ORDERED, PASS, PLACE, TERMS, WORK
 
 _DENSE = 4  # terms without gaps are added in a fraction of the time: a node has all if one in _DENSE is not zero
 
 
 class Terms(NamedTuple):
-    """The exponents of all polynomials, and scratch arrays."""
+    """The exponents of all polynomials, and two tables of scratch: of a node's polynomial, and of a product."""
 
     exponent: np.ndarray  # int64[...], of each term: cost less opt of the node
-    dense: np.ndarray  # float64[slack + 1], a polynomial by exponent
-    product: np.ndarray  # float64[slack + 1], a product by exponent
-    power: np.ndarray  # int64[slack + 1], exponents of a product
-    factor: np.ndarray  # float64[slack + 1], and their numbers
+    key: np.ndarray  # int64[slots], 1 + the exponent in each slot of a hash table, 0 in an empty slot
+    sums: np.ndarray  # float64[slots]
+    used: np.ndarray  # int64[slots], the used slots of a hash table
+    product_key: np.ndarray  # the same for a product
+    product: np.ndarray
+    product_used: np.ndarray
+    power: np.ndarray  # int64[slots], exponents of a polynomial or a product, by rising exponent
+    factor: np.ndarray  # float64[slots], and their numbers
 
 
 @inner_function
@@ -107,12 +120,53 @@ def has_no_gaps(terms, v):
 
 
 @inner_function
-def add_multiple(dense, base, factor, terms, values, v, room, modulus, inverse):
-    """Add ``factor`` times the polynomial of node ``v``, up to exponent ``room``, to ``dense`` from ``base`` on."""
+def is_halted(graph):
+    """Return whether another thread ends the pass."""
+    return graph.state[HALT] > graph.state[PASS]
+
+
+@inner_function
+def slot_of(key, x, is_dense):
+    """Return the slot of exponent ``x`` in a table, or an empty slot for it."""
+    if is_dense:
+        return x
+    last, mixed = len(key) - 1, (x & 0x3FFFFFFF) * 0x2545F491 + (x >> 30) * 0x1B873593  # below 2^62
+    slot = (mixed ^ (mixed >> 30)) & last
+    while key[slot] != 0 and key[slot] != x + 1:
+        slot = (slot + 1) & last
+    return slot
+
+
+@inner_function
+def open_table(sums, width):
+    """Return whether exponents below ``width`` are slots of an empty table, which are set to 0 then."""
+    is_dense = width <= len(sums)
+    if is_dense:
+        for x in range(width):
+            sums[x] = 0
+    return is_dense
+
+
+@inner_function
+def add(key, sums, used, count, is_dense, x, value, modulus, inverse):
+    """Add a number to a table of ``count`` used slots; return the new count, above half of the slots without room."""
+    slot = slot_of(key, x, is_dense)
+    if not is_dense and key[slot] == 0:
+        if count >= len(key) // 2:
+            return len(key)
+        key[slot], sums[slot], used[count] = x + 1, 0.0, slot
+        count += 1
+    sums[slot] = reduce_by(sums[slot] + value, modulus, inverse)
+    return count
+
+
+@inner_function
+def add_multiple(sums, base, factor, terms, values, v, room, modulus, inverse):
+    """Add ``factor`` times the polynomial of node ``v``, up to exponent ``room``, to a dense table from ``base`` on."""
     first, end = v["first"], v["first"] + v["terms"]
     if has_no_gaps(terms, v):  # LLVM makes vector code of this loop
         count = min(v["terms"], room + 1)
-        target, source = dense[base : base + count], values[first : first + count]
+        target, source = sums[base : base + count], values[first : first + count]
         for x in range(count):
             value = target[x] + factor * source[x]
             target[x] = value - np.floor(value * inverse) * modulus
@@ -121,19 +175,53 @@ def add_multiple(dense, base, factor, terms, values, v, room, modulus, inverse):
         x = terms.exponent[j]
         if x > room:
             return
-        dense[base + x] = reduce_by(dense[base + x] + factor * values[j], modulus, inverse)
+        sums[base + x] = reduce_by(sums[base + x] + factor * values[j], modulus, inverse)
 
 
 @inner_function
-def multiply(graph, terms, values, e, left_out, scale, room, modulus, inverse):
-    """Multiply the polynomials of an edge's nodes, except child ``left_out``, up to exponent ``room``.
+def hash_multiple(key, sums, used, count, base, factor, terms, values, v, room, modulus, inverse):
+    """Do as `add_multiple` for a hash table; see `add`."""
+    for j in range(v["first"], v["first"] + v["terms"]):
+        x = terms.exponent[j]
+        if x > room or count == len(key):
+            break
+        count = add(key, sums, used, count, False, base + x, factor * values[j], modulus, inverse)
+    return count
 
-    Fills ``terms.power`` and ``terms.factor``; returns the number of terms.
+
+@inner_function
+def list_powers(terms, key, sums, used, count, is_dense, width):
+    """Fill ``terms.power`` and ``terms.factor`` from a table, which is empty then; return the number of terms."""
+    power, factor = terms.power, terms.factor
+    if is_dense:
+        count = 0
+        for x in range(width):
+            if sums[x] != 0:
+                power[count], factor[count] = x, sums[x]
+                count += 1
+        return count
+    for i in range(count):
+        power[i] = key[used[i]] - 1
+    sort_numbers(power, count)
+    for i in range(count):
+        factor[i] = sums[slot_of(key, power[i], is_dense)]
+    for i in range(count):
+        key[used[i]] = 0
+    return count
+
+
+@inner_function
+def multiply(graph, terms, values, e, start, left_out, scale, room, modulus, inverse):
+    """Multiply the polynomials of an edge from place ``start`` on, except ``left_out``, up to exponent ``room``.
+
+    Fills ``terms.power`` and ``terms.factor``; returns the number of terms. If it has no room or is halted, it returns
+    a code with a minus, see `inside`.
     """
-    edge, power, factor, dense = graph.edge[e], terms.power, terms.factor, terms.product
-    power[0], factor[0], count = 0, scale, 1
+    edge, power, factor, count = graph.edge[e], terms.power, terms.factor, 1
+    key, sums, used = terms.product_key, terms.product, terms.product_used
+    power[0], factor[0] = 0, scale
     f = edge["feature"]
-    for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+    for c in range(start, edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
         v = graph.child[c]
         if v < 0 or c == left_out:
             continue
@@ -144,18 +232,18 @@ def multiply(graph, terms, values, e, left_out, scale, room, modulus, inverse):
                 power[count] = base + terms.exponent[first + count]
                 factor[count] = reduce_by(times * values[first + count], modulus, inverse)
                 count += 1
-            if count == 0:
-                return 0
-            continue
-        for x in range(room + 1):
-            dense[x] = 0
-        for i in range(count):
-            add_multiple(dense, power[i], factor[i], terms, values, graph.node[v], room - power[i], modulus, inverse)
-        count = 0
-        for x in range(room + 1):
-            if dense[x] != 0:
-                power[count], factor[count] = x, dense[x]
-                count += 1
+        else:
+            is_dense, n = open_table(sums, room + 1), 0
+            for i in range(count):
+                x, times, node, left = power[i], factor[i], graph.node[v], room - power[i]
+                if is_dense:
+                    add_multiple(sums, x, times, terms, values, node, left, modulus, inverse)
+                else:
+                    n = hash_multiple(key, sums, used, n, x, times, terms, values, node, left, modulus, inverse)
+                if n == len(key) or is_halted(graph):
+                    key[:] = 0
+                    return -NO_ROOM if n == len(key) else -PAUSED
+            count = list_powers(terms, key, sums, used, n, is_dense, room + 1)
         if count == 0:
             return 0
     return count
@@ -222,71 +310,135 @@ def place_of(graph, terms, v, x):
     return place if is_held else np.int64(-1)
 
 
+@inner_function
+def load(terms, v, is_dense):
+    """Enter the exponents of node ``v`` into the table of a node, with number 0."""
+    for i in range(v["terms"]):
+        slot = terms.exponent[v["first"] + i]
+        if not is_dense:
+            slot = slot_of(terms.key, slot, is_dense)
+            terms.key[slot], terms.used[i] = terms.exponent[v["first"] + i] + 1, slot
+        terms.sums[slot] = 0
+
+
+@inner_function
+def add_edges(graph, terms, below, copies, ends, node, count, is_dense, modulus, inverse):
+    """Add the subtrees of a node to its table of ``count`` slots; return the new count, or a code with a minus."""
+    state, budget, one = graph.state, node["budget"] - graph.state[CUT], 1.0
+    key, sums, used = terms.key, terms.sums, terms.used
+    if node["leaf"] <= budget:
+        leaf = node["leaf"] - node["opt"]
+        count = add(key, sums, used, count, is_dense, leaf, one, modulus, inverse)
+    for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+        scale, room = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, budget)
+        if room < 0 or scale == 0:
+            continue
+        base, last = budget - node["opt"] - room, factor_to_add(graph, terms, e)
+        if ends[e] <= budget:
+            count = add(key, sums, used, count, is_dense, ends[e] - node["opt"], -scale, modulus, inverse)
+        if last < 0 and is_dense:  # without a call
+            sums[base] = reduce_by(sums[base] + scale, modulus, inverse)
+        elif last < 0:
+            count = add(key, sums, used, count, is_dense, base, scale, modulus, inverse)
+        else:
+            n = multiply(graph, terms, below, e, graph.edge[e]["child"], last, scale, room, modulus, inverse)
+            if n < 0:
+                return n
+            child = graph.node[graph.child[last]]
+            for i in range(n):
+                x, factor, left = base + terms.power[i], terms.factor[i], room - terms.power[i]
+                if is_dense:
+                    add_multiple(sums, x, factor, terms, below, child, left, modulus, inverse)
+                else:
+                    count = hash_multiple(
+                        key, sums, used, count, x, factor, terms, below, child, left, modulus, inverse
+                    )
+                if count == len(key) or is_halted(graph):
+                    return -NO_ROOM if count == len(key) else -PAUSED
+            state[WORK] += n * child["terms"]
+        if count == len(key):
+            return -NO_ROOM
+        state[WORK] += 1
+    return count
+
+
+@inner_function
+def keep_terms(graph, terms, values, node, count, is_dense):
+    """Append the listed powers of a node to the terms; return whether the arrays have room for them."""
+    first, place, power = graph.state[TERMS], graph.state[TERMS], terms.power
+    width = power[count - 1] + 1 if count else 0
+    every = is_dense and _DENSE * count >= width  # few gaps: with zeros in them, vector code adds the terms
+    graph.state[ASKED] = width if every else count
+    if first + graph.state[ASKED] > len(values):
+        return False
+    for i in range(count):
+        while every and place - first < power[i]:
+            terms.exponent[place], values[place] = place - first, 0.0
+            place += 1
+        terms.exponent[place], values[place] = power[i], terms.factor[i]
+        place += 1
+    node["first"], node["terms"], graph.state[TERMS] = first, place - first, place
+    return True
+
+
 @kernel
 def inside(graph, terms, values, below, copies, ends, modulus, finds, iterations):
-    """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
+    """Fill the polynomials of more nodes, children first, by about ``iterations`` products; return a code.
 
     values : float64[terms], filled. below : the values of the children's nodes, which is ``values`` without a limit
     on depth.
     copies : float64[q], of each feature. ends : int64[edges], the cost of each trivial extension that is left out, or
     INFINITE. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
-    the first pass they are known. The arrays of terms are too small if the code is NO_ROOM.
+    the first pass they are known. The code is NO_ROOM if the arrays of terms are too small for the next node, which has
+    ASKED terms, and ASKS if the tables are too small.
     """
     graph, terms = borrow(graph), borrow(terms)
-    state, dense, inverse = graph.state, terms.dense, 1 / modulus if modulus else 0.0
-    for _ in range(iterations):
-        if state[PLACE] == state[ORDERED]:
-            return COMPLETE
-        v = graph.order[state[ORDERED] - 1 - state[PLACE]]
-        node = graph.node[v]
-        budget = node["budget"] - state[CUT]
-        width = budget - node["opt"] + 1
-        if finds:
+    state, inverse = graph.state, 1 / modulus if modulus else 0.0
+    last = state[WORK] + iterations
+    while state[PLACE] < state[ORDERED]:
+        if state[WORK] >= last or is_halted(graph):
+            return PAUSED
+        node = graph.node[graph.order[state[ORDERED] - 1 - state[PLACE]]]
+        width, count = node["budget"] - state[CUT] - node["opt"] + 1, np.int64(0)
+        state[WORK] += 1
+        if width > 0:
+            is_dense = width <= len(terms.sums)
+            if finds:
+                open_table(terms.sums, width)
+            else:
+                load(terms, node, is_dense)
+                count = node["terms"]
+            count = add_edges(graph, terms, below, copies, ends, node, count, is_dense, modulus, inverse)
+            if count < 0:
+                terms.key[:] = 0
+                return ASKS if count == -NO_ROOM else PAUSED
+            if finds:
+                count = list_powers(terms, terms.key, terms.sums, terms.used, count, is_dense, width)
+                if not keep_terms(graph, terms, values, node, count, is_dense):
+                    return NO_ROOM
+            else:
+                for i in range(node["first"], node["first"] + node["terms"]):
+                    slot = terms.exponent[i]
+                    if not is_dense:
+                        slot = slot_of(terms.key, slot, is_dense)
+                    values[i] = exactly(terms.sums[slot], modulus)
+                for i in range(0 if is_dense else count):
+                    terms.key[terms.used[i]] = 0
+        elif finds:
             node["first"], node["terms"] = state[TERMS], 0
-            if state[TERMS] + width > len(values):
-                return NO_ROOM
         state[PLACE] += 1
-        if width <= 0:
-            continue
-        first, held = node["first"], node["terms"]
-        if finds:
-            for x in range(width):
-                dense[x] = 0
-        else:
-            for i in range(first, first + held):
-                dense[terms.exponent[i]] = 0
-        if node["leaf"] <= budget:
-            dense[node["leaf"] - node["opt"]] = 1
-        for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
-            scale, room = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, budget)
-            if room < 0 or scale == 0:
-                continue
-            base, last = width - 1 - room, factor_to_add(graph, terms, e)
-            if ends[e] <= budget:
-                dense[ends[e] - node["opt"]] = reduce_by(dense[ends[e] - node["opt"]] - scale, modulus, inverse)
-            if last < 0:
-                dense[base] = reduce_by(dense[base] + scale, modulus, inverse)
-                continue
-            count = multiply(graph, terms, below, e, last, scale, room, modulus, inverse)
-            child = graph.node[graph.child[last]]
-            for i in range(count):
-                x, factor = terms.power[i], terms.factor[i]
-                add_multiple(dense, base + x, factor, terms, below, child, room - x, modulus, inverse)
-        if finds:
-            held = last_power = 0
-            for x in range(width):
-                if dense[x] != 0:
-                    held, last_power = held + 1, x
-            every = _DENSE * held > last_power  # few gaps: with zeros in them, vector code adds the terms
-            for x in range(last_power + 1 if held else 0):
-                if every or dense[x] != 0:
-                    terms.exponent[state[TERMS]], values[state[TERMS]] = x, dense[x]
-                    state[TERMS] += 1
-            node["terms"] = state[TERMS] - node["first"]
-        else:
-            for i in range(first, first + held):
-                values[i] = exactly(dense[terms.exponent[i]], modulus)
-    return COMPLETE if state[PLACE] == state[ORDERED] else PAUSED
+    return COMPLETE
+
+
+@inner_function
+def hash_contexts(terms, count, base, room, modulus, inverse):
+    """Sum the products of listed powers up to ``room`` and the contexts of a hash table from ``base`` on."""
+    own, i = 0.0, 0
+    while i < count and terms.power[i] <= room:
+        context = terms.sums[slot_of(terms.key, base + terms.power[i], False)]
+        own = reduce_by(own + terms.factor[i] * context, modulus, inverse)
+        i += 1
+    return own
 
 
 @kernel
@@ -302,7 +454,7 @@ def outside(
     Others: see `inside`.
     """
     graph, terms = borrow(graph), borrow(terms)
-    state, dense, inverse, one = graph.state, terms.dense, 1 / modulus if modulus else 0.0, 1.0
+    state, key, sums, inverse, one = graph.state, terms.key, terms.sums, 1 / modulus if modulus else 0.0, 1.0
     for _ in range(iterations):
         if state[PLACE] == state[ORDERED]:
             return COMPLETE
@@ -312,37 +464,52 @@ def outside(
         nothing = True
         for i in range(first, first + held):
             contexts[i] = exactly(contexts[i], modulus)
-            dense[terms.exponent[i]] = contexts[i]
             nothing &= contexts[i] == 0
         if nothing:
             continue
+        is_dense = budget - node["opt"] < len(sums)
+        load(terms, node, is_dense)
+        for i in range(first, first + held):
+            slot = terms.exponent[i]
+            if not is_dense:
+                slot = slot_of(key, slot, is_dense)
+            sums[slot] = contexts[i]
         for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
             f = graph.edge[e]["feature"]
             room = room_of_edge(graph, e, budget)
             if room < 0 or copies[f] == 0:
                 continue
             base, last, total = budget - node["opt"] - room, last_node(graph, e), 0.0
-            start, left_out = graph.edge[e]["child"], dense[ends[e] - node["opt"]] if ends[e] <= budget else 0.0
+            start, left_out = graph.edge[e]["child"], 0.0
+            if ends[e] <= budget:
+                left_out = sums[slot_of(key, ends[e] - node["opt"], is_dense)]
             through[e] = reduce_by(through[e] - left_out, modulus, inverse)
             if last < 0:
-                through[e] = exactly(reduce_by(through[e] + dense[base], modulus, inverse), modulus)
+                context = sums[slot_of(key, base, is_dense)]
+                through[e] = exactly(reduce_by(through[e] + context, modulus, inverse), modulus)
                 continue
             for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
                 if graph.child[c] < 0 or (toward[c] == 0 and c != last):
                     continue
                 less[graph.child[c]] = reduce_by(less[graph.child[c]] + toward[c] * left_out, modulus, inverse)
-                count = multiply(graph, terms, below, e, c, one, room, modulus, inverse)
+                count = multiply(graph, terms, below, e, start, c, one, room, modulus, inverse)
                 child = graph.node[graph.child[c]]
                 for j in range(child["first"], child["first"] + child["terms"]):
                     x, own = terms.exponent[j], 0.0
-                    for i in range(count):
-                        if x + terms.power[i] > room:
-                            break
-                        own = reduce_by(own + terms.factor[i] * dense[base + x + terms.power[i]], modulus, inverse)
+                    if is_dense:  # without a call
+                        for i in range(count):
+                            if x + terms.power[i] > room:
+                                break
+                            product = terms.factor[i] * sums[base + x + terms.power[i]]
+                            own = reduce_by(own + product, modulus, inverse)
+                    else:
+                        own = hash_contexts(terms, count, base + x, room - x, modulus, inverse)
                     contexts_below[j] = reduce_by(contexts_below[j] + toward[c] * own, modulus, inverse)
                     if c == last:
                         total = reduce_by(total + own * below[j], modulus, inverse)
             through[e] = exactly(reduce_by(through[e] + total, modulus, inverse), modulus)
+        for i in range(0 if is_dense else held):
+            key[terms.used[i]] = 0
     return COMPLETE if state[PLACE] == state[ORDERED] else PAUSED
 
 
@@ -390,7 +557,7 @@ def sum_pairs(graph, terms, values, floats, first, second, room, low, high, modu
 
     values : float64[moduli, terms]. floats : float64[terms], without a modulus. out : float64, filled for each modulus;
     if it has one place more, also without a modulus. The loop is over the node of fewer terms; exponents without gaps
-    are indices, and ``terms.power`` has the places of others. Four products are below 2^52, and each of their sums
+    are indices, and ``terms.power`` gets the places of others. Four products are below 2^52, and each of their sums
     modulo a prime below 2^26, so that all sums are exact.
     """
     if graph.node[second]["terms"] < graph.node[first]["terms"]:
@@ -412,16 +579,17 @@ def sum_pairs(graph, terms, values, floats, first, second, room, low, high, modu
                 total += reduce_by(own[n] * own[start - exponent[n]], modulus, inverse)
             out[m] = exactly(total, modulus)
         return
-    place, stop = terms.power, place_in(graph, terms, second, room + 1)
-    for j in range(start, stop):
-        place[exponent[j]] = j
+    place, j = terms.power, start + held - 1
+    for k in range(i, end):
+        while j >= start and exponent[j] > room - exponent[k]:
+            j -= 1
+        place[k - i] = j if j >= start and exponent[j] == room - exponent[k] else -1
     for m in range(len(out)):
         (own, modulus), total = values_of(values, moduli, floats, m), 0.0
         inverse = 1 / modulus if modulus else 0.0
         for k in range(i, end):
-            j = place[room - exponent[k]]  # of this call, or any number
-            if start <= j < stop and exponent[j] == room - exponent[k]:
-                total += reduce_by(own[k] * own[j], modulus, inverse)
+            if place[k - i] >= 0:
+                total += reduce_by(own[k] * own[place[k - i]], modulus, inverse)
         out[m] = exactly(total, modulus)
 
 
@@ -440,7 +608,7 @@ def count_edge(graph, terms, values, floats, e, room, moduli, out):
     for m in range(len(out)):
         (own, modulus), total = values_of(values, moduli, floats, m), 0.0
         inverse = 1 / modulus if modulus else 0.0
-        for i in range(multiply(graph, terms, own, e, last, one, room, modulus, inverse)):
+        for i in range(multiply(graph, terms, own, e, graph.edge[e]["child"], last, one, room, modulus, inverse)):
             j = place_of(graph, terms, child, room - terms.power[i])
             if j >= 0:
                 total = reduce_by(total + terms.factor[i] * own[j], modulus, inverse)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -53,7 +53,9 @@ from optree.solvers.rashomon.counts import Run, find_terms, part_of, to_the_end
 from optree.solvers.rashomon.graph import (
     CUT,
     EDGES,
+    HALT,
     ORDERED,
+    PASS,
     Graph,
     leaf_graph,
     new_graph,
@@ -380,10 +382,13 @@ class Search:
         """
         left = slack - int(self.graph.state[CUT])
         while True:
-            part = clock.halfway(0)
+            part, state = clock.halfway(0), self.graph.state
+            part.budget = replace(part.budget, iterations=None)  # products are no iterations
 
-            def run(step, count, room=None, part=part) -> None:
-                limit = drive(Sweep(lambda: 0, step, room), part, first=1 << 10)  # nodes are no iterations
+            def run(step, count, room=None, part=part, state=state) -> None:
+                number = int(state[PASS]) + 1
+                limit = drive(Sweep(count, step, room), part, first=1 << 14, stop=lambda: state.put(HALT, number))
+                state[PASS] = number
                 if limit is not None:
                     raise Stopped(limit)
 

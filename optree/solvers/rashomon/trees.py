@@ -203,13 +203,7 @@ class Trees:
     def _walk(self, walk: Callable, steps: np.ndarray, *more: float):
         """Call a kernel of ``walks.py``."""
         counts = self._counts[0]
-        return walk(self.graph, self.terms, counts.floats, counts.copies, steps, np.empty(self._rest, np.int64), *more)
-
-    @cached_property
-    def _rest(self) -> tuple[int, int]:
-        """Return the shape of ``rest`` in ``walks.py``."""
-        node, nodes = self.graph.node, self.graph.edge["nodes"]
-        return max(1, int(nodes.max(initial=0))), int((node["budget"] - node["opt"]).max()) + 1
+        return walk(self.graph, self.terms, counts.floats, counts.copies, steps, *more)
 
     def _small_tree(self, v: int, cost: int, rank: int) -> Split | None:
         """Return the subtree of a node by its cost and rank, one of a number that float64 counts exactly."""

@@ -76,8 +76,11 @@ class Units:
 
 
 def _mediant(a: int, c: int, most: int) -> tuple[int, int]:
-    """Return the mediant of the neighbours of a / c among the fractions with denominators of at most ``most``."""
-    (low, below), (high, under) = (0, 1), (1, 0)
+    """Return the mediant of the neighbours of a / c among the fractions with denominators of at most ``most``.
+
+    Each step raises a denominator, so that there are at most ``2 * most`` steps, whatever the digits of a and c.
+    """
+    (low, below), (high, under) = (a // c, 1), (a // c + 1, 1)
     while below + under <= most:
         if a * (below + under) > c * (low + high):
             low, below = low + high, below + under

@@ -2,7 +2,7 @@
 
 The order of subtrees is that of ``trees.py``. A walk is an array of *steps*, one for each node of a subtree. The
 children of a step are consecutive steps after it, in the order of the children of its edge. Let the i-th child of an
-edge be the i-th one that is a node. ``rest[i, x]`` is the number of tuples of subtrees of all later children, of cost x
+edge be the i-th one that is a node. `multiply` lists the numbers of tuples of subtrees of all later children, by cost
 above their optima.
 
 Exact numbers.
@@ -18,9 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.rashomon.exact import EXACT
 from optree.solvers.rashomon.graph import CUT
-from optree.solvers.rashomon.polynomials import place_of, room_of_edge
+from optree.solvers.rashomon.polynomials import count_edge, multiply, place_of, room_of_edge
 
 STEP = np.dtype(
     [
@@ -36,52 +35,35 @@ STEP = np.dtype(
 
 
 @inner_function
-def number_of(values, j):
-    """Return the number of subtrees of a term, at most EXACT."""
-    return np.int64(min(values[j], EXACT))
+def count_ways(graph, terms, values, e, room, out):
+    """Return the number of subtrees with an edge whose costs leave ``room``, for one copy; ``out`` is scratch."""
+    if graph.edge[e]["nodes"] == 0:
+        return np.int64(room == 0)
+    count_edge(graph, terms, out.reshape(1, 1), values, e, room, out[:0], out)
+    return np.int64(out[0])
 
 
 @inner_function
-def count_ways(graph, terms, values, e, room, rest):
-    """Return the number of subtrees with an edge whose costs leave ``room``, for one copy; fill ``rest`` up to it."""
-    edge, i = graph.edge[e], graph.edge[e]["nodes"] - 1
-    if i < 0:
-        return np.int64(room == 0)
-    f, total = edge["feature"], np.int64(0)
-    for x in range(room + 1):
-        rest[i, x] = 0
-    rest[i, 0] = 1
-    for c in range(edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f] - 1, edge["child"] - 1, -1):
-        if graph.child[c] < 0:
-            continue
-        node = graph.node[graph.child[c]]
-        if i > 0:
-            for x in range(room + 1):
-                rest[i - 1, x] = 0
-        for j in range(node["first"], node["first"] + node["terms"]):
-            x = terms.exponent[j]
-            if x > room:
-                break
-            ways = number_of(values, j)
-            if i == 0:
-                total += ways * rest[0, room - x]
-            elif edge["nodes"] == 2:  # rest[1] is 1 at exponent 0
-                rest[0, x] = ways
-            else:
-                for y in range(room - x + 1):
-                    rest[i - 1, x + y] += ways * rest[i, y]
-        i -= 1
-    return total
+def count_others(terms, count, x):
+    """Return the number of cost ``x`` among ``count`` listed powers."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if terms.power[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return terms.factor[low] if low < count and terms.power[low] == x else 0.0
 
 
 @kernel
-def find_tree(graph, terms, values, copies, steps, rest):
+def find_tree(graph, terms, values, copies, steps):
     """Fill steps from step 0 on, which has node, cost and rank; return their number, -1 if there is no room for all.
 
-    values : float64[terms], without a modulus. copies : float64[q]. rest : int64[most children, slack + 1], scratch.
+    values : float64[terms], without a modulus. copies : float64[q].
     """
     graph, terms = borrow(graph), borrow(terms)
-    n, i = np.int64(1), np.int64(0)
+    n, i, out, one, none = np.int64(1), np.int64(0), np.zeros(1), 1.0, 0.0
     while i < n:
         step, v = steps[i], steps[i]["node"]
         i += 1
@@ -98,7 +80,7 @@ def find_tree(graph, terms, values, copies, steps, rest):
             scale = np.int64(copies[graph.edge[e]["feature"]])
             room = room_of_edge(graph, e, cost)
             if room >= 0 and scale > 0:
-                ways = count_ways(graph, terms, values, e, room, rest)
+                ways = count_ways(graph, terms, values, e, room, out)
                 if rank < scale * ways:
                     break
                 rank -= scale * ways
@@ -109,25 +91,23 @@ def find_tree(graph, terms, values, copies, steps, rest):
             return np.int64(-1)
         step["feature"], step["copy"], step["first"], step["edge"] = f, rank // ways, n, e
         rank %= ways
-        k = 0
         for c in range(start, start + width):
             below, u = steps[n], graph.child[c]
             n += 1
             below["node"] = u
             if u < 0:
                 continue
-            j = graph.node[u]["first"]
+            j, count = graph.node[u]["first"], multiply(graph, terms, values, e, c + 1, -1, one, room, none, none)
             while True:
-                others = rest[k, room - terms.exponent[j]]
-                ways = number_of(values, j) * others
+                others = count_others(terms, count, room - terms.exponent[j])
+                ways = np.int64(values[j] * others)
                 if rank < ways:
                     break
                 rank -= ways
                 j += 1
-            below["cost"], below["rank"] = graph.node[u]["opt"] + terms.exponent[j], rank // others
-            rank %= others
+            below["cost"], below["rank"] = graph.node[u]["opt"] + terms.exponent[j], rank // np.int64(others)
+            rank %= np.int64(others)
             room -= terms.exponent[j]
-            k += 1
     return n
 
 
@@ -146,41 +126,41 @@ def find_edge(graph, v, f):
 
 
 @inner_function
-def rank_step(graph, terms, values, copies, steps, step, rest):
+def rank_step(graph, terms, values, copies, steps, step, out):
     """Return the rank of a step with a split among the subtrees of its cost."""
-    node, rank = graph.node[step["node"]], np.int64(0)
+    node, rank, one, none = graph.node[step["node"]], np.int64(0), 1.0, 0.0
     if node["leaf"] == step["cost"]:
         rank += 1
     for e in range(node["first_edge"], step["edge"]):
         scale, room = np.int64(copies[graph.edge[e]["feature"]]), room_of_edge(graph, e, step["cost"])
         if room >= 0 and scale > 0:
-            rank += scale * count_ways(graph, terms, values, e, room, rest)
+            rank += scale * count_ways(graph, terms, values, e, room, out)
     room = room_of_edge(graph, step["edge"], step["cost"])
-    rank += step["copy"] * count_ways(graph, terms, values, step["edge"], room, rest)
-    f, k = step["feature"], 0
-    for i in range(step["first"], step["first"] + graph.first_clause[f + 1] - graph.first_clause[f]):
-        below = steps[i]
+    rank += step["copy"] * count_ways(graph, terms, values, step["edge"], room, out)
+    f, start = step["feature"], graph.edge[step["edge"]]["child"]
+    for c in range(graph.first_clause[f + 1] - graph.first_clause[f]):
+        below = steps[step["first"] + c]
         if below["node"] < 0:
             continue
         node = graph.node[below["node"]]
         x, j = below["cost"] - node["opt"], node["first"]
+        count = multiply(graph, terms, values, step["edge"], start + c + 1, -1, one, room, none, none)
         while terms.exponent[j] < x:
-            rank += number_of(values, j) * rest[k, room - terms.exponent[j]]
+            rank += np.int64(values[j] * count_others(terms, count, room - terms.exponent[j]))
             j += 1
         room -= x
-        rank += below["rank"] * rest[k, room]
-        k += 1
+        rank += below["rank"] * np.int64(count_others(terms, count, room))
     return rank
 
 
 @kernel
-def find_ranks(graph, terms, values, copies, steps, rest, most):
+def find_ranks(graph, terms, values, copies, steps, most):
     """Fill node, edge, cost and rank of all steps of a tree, which have feature, copy and first.
 
     Returns whether the graph has the tree, within the budget of each node. The rank is -1 where the number of subtrees
     of the same cost is ``most`` or more. Others: see `find_tree`.
     """
-    graph, terms = borrow(graph), borrow(terms)
+    graph, terms, out = borrow(graph), borrow(terms), np.zeros(1)
     steps[0]["node"] = 0
     for i in range(len(steps)):
         step, f = steps[i], steps[i]["feature"]
@@ -210,5 +190,5 @@ def find_ranks(graph, terms, values, copies, steps, rest, most):
         if f >= 0:
             place, step["rank"] = place_of(graph, terms, step["node"], step["cost"] - node["opt"]), -1
             if place >= 0 and values[place] < most:
-                step["rank"] = rank_step(graph, terms, values, copies, steps, step, rest)
+                step["rank"] = rank_step(graph, terms, values, copies, steps, step, out)
     return True
