@@ -79,12 +79,13 @@ class OptimalTreeRegressor(LambdaPaths, MonotoneTrees, TreeRegressor, SparseTree
 
     For squared errors, targets are rounded to a grid of whole numbers of at most 20 bits (``resolution_``), which holds
     whole numbers and short decimals exactly. For the rounded targets the proof is exact up to the rounding of each
-    leaf's squared error, by at most 2^-48 of that of a single leaf. ``cost_``, ``lower_bound_`` and proofs are those of
-    the rounded targets, which usually differ by some millionths. With great outliers the steps are wide beside the
-    other numbers. Where more than 10^-4 of the cost is at stake, ``cost_`` and ``lower_bound_`` are those of the
-    numbers themselves (:meth:`optree.target.Values.as_given`), and the status is "rounded", with a warning. Proofs are
-    found where the cost of the best tree is that of few splits: noise that no tree explains, in units of
-    ``regularization``, makes a proof long. A search that reaches the time limit has its best tree and ``gap_``.
+    leaf's squared error, by at most 2^-48 of that of a single leaf. ``cost_``, ``lower_bound_`` and proofs hold for the
+    rounded targets. Usually the costs of the numbers themselves differ by some millionths. With great outliers the
+    steps are wide beside the other numbers. Where more than 10^-4 of the cost is at stake, ``cost_`` and
+    ``lower_bound_`` hold for the numbers themselves (:meth:`optree.target.Values.as_given`), and the status is
+    "rounded", with a warning. Proofs are found where the cost of the best tree is that of few splits: noise that no
+    tree explains, in units of ``regularization``, makes a proof long. A search that reaches the time limit has its best
+    tree and ``gap_``.
 
     With ``monotonic_cst`` two leaves are in order if rows of both differ in one such column only. Leaves whose means
     are out of order predict their common mean: the isotonic regression over the order of the leaves. The tree has the
