@@ -58,6 +58,8 @@ PLANTED = {
     ),
     "actions: costs are in whole steps": ("self.unit / step", "self.unit / Fraction(1)"),
     "actions: a group loses its greatest cost": ("sums - sums.min(1, keepdims=True)", "sums - 0 * sums"),
+    "costs of classes: a price is in squared steps": ("else weight.sum() / step", "else weight.sum() / step**2"),
+    "costs of classes: costs are in steps of a unit": ("lcm(*(cost.denominator for cost in exact.flat))", "1"),
     "great costs are summed in floating point": ("np.float64 if most < 2**53 else self.kind", "np.float64"),
     "of three G_k, two have M as their sum": ("if K in needed else", "if K > 3 else"),
 }

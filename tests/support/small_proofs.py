@@ -131,10 +131,16 @@ def priced(case: Case, random: np.random.Generator) -> Case:
     return Case(rows, head | {"target": names, "classes": [], "costs": "actions"})
 
 
+def decimal(case: Case, random: np.random.Generator) -> Case:
+    """Return the case with costs of several decimals."""
+    classes = len(case.head["classes"])
+    return Case(case.rows, case.head | {"costs": random.choice(["0", "0.5", "1.4", "2"], (classes, classes)).tolist()})
+
+
 def case_of(seed: int) -> Case:
-    """Return a random case of classes, of numbers or costs of features, or of actions."""
+    """Return a random case of classes, of numbers or costs of features, of actions, or of decimal costs."""
     case = random_case(np.random.default_rng(seed))
-    change = [None, varied, priced][seed % 3]
+    change = [None, varied, priced, None, varied, priced, decimal][seed % 7]
     return change(case, np.random.default_rng(seed)) if change else case
 
 
@@ -150,9 +156,9 @@ class Recursion:
         self.per_leaf, self.least = head["penalty"] == "leaf", head["min_samples_leaf"] or 1
         self.actions = head["target"] if head["costs"] == "actions" else []
         self.classes = ["a number"] if self.squared else self.actions or head["classes"]
-        self.costs = head["costs"] or [
-            [int(i != j) for j in range(len(self.classes))] for i in range(len(self.classes))
-        ]
+        self.costs = [[int(i != j) for j in range(len(self.classes))] for i in range(len(self.classes))]
+        if isinstance(head["costs"], list):
+            self.costs = [[Fraction(cost) for cost in row] for row in head["costs"]]
         if self.squared:  # the units are the program's: any would do
             problem = optree_verify.Problem(head, case.table)
             self.unit = problem.error * problem.unit

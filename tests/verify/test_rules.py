@@ -13,7 +13,17 @@ import pytest
 from support.directed_proofs import DIRECTED
 from support.modes import THOROUGH, thorough
 from support.planted_errors import PLANTED
-from support.small_proofs import Case, Recursion, case_of, decoded, priced, random_case, random_supports, varied
+from support.small_proofs import (
+    Case,
+    Recursion,
+    case_of,
+    decimal,
+    decoded,
+    priced,
+    random_case,
+    random_supports,
+    varied,
+)
 
 PROGRAM = Path(optree_verify.__file__)
 SEEDS = [204, 252, 37, 41, 5, 6, *range(40)]  # the first ones find errors that few tables find
@@ -72,7 +82,7 @@ def test_no_list_of_supports_gives_a_bound_above_the_least_cost(first):
     for seed in range(first, first + 20):
         case = random_case(np.random.default_rng(seed))
         assert is_sound(case, seed, (1.0, 0.5)), seed
-        for change in (varied, priced):
+        for change in (varied, priced, decimal):
             assert is_sound(change(case, np.random.default_rng(seed)), seed, (1.0, 0.5)), seed
 
 
@@ -126,7 +136,7 @@ def test_a_planted_error_is_found(text, replacement):
     found = [(seed, random_case(np.random.default_rng(seed))) for seed in SEEDS]
     cases += ((great(seed), seed, (1.0, 0.5)) for seed in range(15))
     cases += ((case, seed, (1.0, 0.5, 0.2)) for seed, case in found)
-    for change in (varied, priced):
+    for change in (varied, priced, decimal):
         cases += ((change(case, np.random.default_rng(seed)), seed, (1.0, 0.5)) for seed, case in found)
     assert not all(is_sound(*case, wrong) for case in cases)
 
