@@ -249,11 +249,11 @@ def test_a_policy_tree_that_is_not_optimal_has_no_proof(tmp_path):
     model, leaf = OptimalPolicyTree("0.02").fit(X, costs), OptimalPolicyTree("0.9").fit(X, costs)
     with pytest.raises(OptreeError, match="give the same rows"):
         model.prove(X, costs + [0, 0.1, 0], tmp_path / "tree.proof")
-    model.tree_, model.encoder_, model._regret = leaf.tree_, leaf.encoder_, leaf._regret
+    model.tree_, model.encoder_, model._searched = leaf.tree_, leaf.encoder_, leaf._searched
     model.regularization = "0.9"
     model.prove(X, costs, tmp_path / "tree.proof")
-    model.regularization, regret = "0.02", Fraction(leaf._regret[0])
-    model._regret = regret, regret
+    model.regularization, regret = "0.02", Fraction(leaf._searched[0])
+    model._searched = regret, regret
     with pytest.raises(OptreeError, match="above the least cost"):
         model.prove(X, costs, tmp_path / "tree.proof")
     with pytest.warns(UserWarning, match="one action"):
@@ -268,7 +268,7 @@ def test_a_regression_tree_that_is_not_optimal_has_no_proof(tmp_path):
     model.tree_, model.encoder_ = leaf.tree_, leaf.encoder_
     with pytest.raises(OptreeError, match="prove: the tree costs"):
         model.prove(X, y, tmp_path / "tree.proof")
-    model.cost_ = model.lower_bound_ = leaf.cost_
+    model._searched = leaf.cost_, leaf.cost_
     with pytest.raises(OptreeError, match="above the least cost"):
         model.prove(X, y, tmp_path / "tree.proof")
     with refused("prove: criterion = 'absolute_error' has no proofs; give criterion = 'squared_error'"):
@@ -329,7 +329,7 @@ def test_a_tree_that_is_not_optimal_has_no_proof(tmp_path):
     X, y = table()
     model, greater = OptimalTreeClassifier("0.02").fit(X, y), OptimalTreeClassifier("0.3").fit(X, y)
     model.tree_, model.encoder_ = greater.tree_, greater.encoder_
-    model.cost_ = model.lower_bound_ = greater.cost_
+    model._searched = greater.cost_, greater.cost_
     assert not greater.tree_.n_splits
     with pytest.raises(OptreeError, match="above the least cost"):
         model.prove(X, y, tmp_path / "tree.proof")
