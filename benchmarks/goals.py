@@ -27,6 +27,7 @@ from sklearn import datasets
 
 from optree import OptimalTreeClassifier
 from optree.bench.system.cli import reporting
+from optree.budget import peak_rss_mib
 from optree.datasets import fetch, read_table
 
 GOALS = [  # table, lambda, processor seconds
@@ -88,6 +89,7 @@ def measure(name: str, regularization: str, mirror: Path | None, limit: float, r
         "splits": model.tree_.n_splits,
         "iterations": model.counters_["iterations"],
         "seconds": float(np.median(spent)),
+        "peak_mib": peak_rss_mib(),
     }
 
 
