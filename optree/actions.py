@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optree.arrays import MOST_EXACT, as_whole
+from optree.arrays import MOST_EXACT, as_decimals, as_whole
 from optree.errors import OptreeError
 from optree.target import Classes, Costs, Target, gains, range_of
 
@@ -38,6 +38,10 @@ def whole_units(values: np.ndarray, count: int) -> tuple[np.ndarray, int | Fract
         if (whole[-1] - whole[0]) * count <= _MAX_TOTAL:
             above = np.array([number - whole[0] for number in whole], np.int64)
             return above[which.reshape(values.shape)], unit, True
+    elif decimals := as_decimals(distinct):
+        whole, unit = decimals
+        if int(whole[-1] - whole[0]) * count <= _MAX_TOTAL:
+            return (whole - whole[0])[which.reshape(values.shape)], unit, True
     step = float(np.ptp(distinct)) / _STEPS
     return np.rint((values - distinct[0]) / step).astype(np.int64), 1 / Fraction(step), False
 

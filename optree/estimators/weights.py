@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optree.arrays import MOST_EXACT, as_whole
+from optree.arrays import MOST_EXACT, as_decimals, as_whole
 from optree.errors import OptreeError, choice, warn
 
 MOST_WEIGHT = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
@@ -37,6 +37,12 @@ def whole_weights(
         if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= most:
             return np.array(whole, np.int64)[row], Fraction(1, unit)
     real = weights * np.array([float(factor) for factor in factors])[y]
+    if len(pair) > MOST_EXACT and (decimals := as_decimals(values)):
+        (numbers, unit), (scales, more) = decimals, as_whole(factors)
+        if real.sum() * unit * more <= most:
+            whole = numbers[which] * np.array([min(scale, most) for scale in scales])[y]
+            common = int(np.gcd.reduce(whole, initial=unit * more))
+            return whole // common, Fraction(common, unit * more)
     usual = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
     step = max(real.sum() / most, min(usual, real[real > 0].min() / 8))
     whole = np.maximum(np.round(real / step), real > 0)

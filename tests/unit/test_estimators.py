@@ -28,6 +28,7 @@ from optree import (
     LicketySPLITClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
     OptimalTreeRegressor,
@@ -494,6 +495,22 @@ def test_a_minimum_of_rows_above_half_of_all_rows_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OptimalTreeClassifier(min_samples_leaf=75).fit(X, y)
+
+
+def test_thousands_of_different_decimal_weights_and_costs_are_exact():
+    random = np.random.RandomState(0)
+    X, y = random.randint(0, 2, (3000, 2)), random.randint(0, 2, 3000)
+    weights = random.randint(1, 400_000, 3000) / 1000
+    assert len(np.unique(weights)) > 2000
+    exact = [Fraction(str(weight)) for weight in weights.tolist()]
+    for factors in (None, {0: 1, 1: 0.25}):
+        model = OptimalTreeClassifier("0.01", max_depth=1, class_weight=factors).fit(X, y, weights)
+        wrong = [weight * Fraction((factors or {}).get(own, 1)) for weight, own in zip(exact, y.tolist(), strict=True)]
+        total = sum(own for own, miss in zip(wrong, model.predict(X) != y, strict=True) if miss)
+        assert model.cost_ == total + Fraction("0.01") * sum(wrong) * model.tree_.n_splits
+    prices = np.stack([weights, weights[::-1]], axis=1)
+    policy = OptimalPolicyTree("0.01", max_depth=1).fit(X, prices)
+    assert policy.resolution_ == 0
 
 
 def test_arguments_of_exports_proofs_and_pictures_are_checked(tmp_path):

@@ -13,6 +13,7 @@ from support.modes import THOROUGH
 from support.small_proofs import Case, Recursion, case_of, decoded, number, priced, random_case, varied
 
 from optree.actions import Actions, whole_regrets
+from optree.arrays import as_whole
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
@@ -48,7 +49,11 @@ def rows_of(case: Case) -> tuple[Rows, Fraction, Fraction]:
         start = sum(weights[i] * min(map(Fraction, row)) for i, row in zip(heavy, costs, strict=True))
     else:
         y = np.array([head["classes"].index(text) for text in columns["y"]])
-        target = Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"]))
+        costs, in_one = None, 1
+        if head["costs"] is not None:
+            costs, in_one = as_whole([Fraction(cost) for row in head["costs"] for cost in row])
+            costs = np.array(costs).reshape(len(head["costs"]), -1)
+        target = Classes(y, tuple(head["classes"]), costs=costs, unit=in_one)
     problem = Problem(none, target, whole)
     limits = {name: head[name] for name in optree_verify.LIMITS if head[name] is not None}
     costs = {feature[0]: feature[4] for feature in head["features"] if len(feature) > 4}
