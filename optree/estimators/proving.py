@@ -33,8 +33,8 @@ class Provable:
 
         ``optree-verify DATA PATH`` checks the proof without this package. A search that found the optimum proves that
         the tree is optimal. A search that reached a limit proves that no tree is better by more than the gap. The proof
-        of a heuristic tree has the cost of the tree alone. The search for a proof can take several times as long as
-        the fit.
+        of a heuristic tree has the cost of the tree alone. The search for a proof takes several times the seconds of
+        the fit, and may take hours for a tree over all thresholds without a limit on depth.
 
         Parameters
         ----------
