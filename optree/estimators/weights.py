@@ -21,10 +21,11 @@ def whole_weights(
 ) -> tuple[np.ndarray, Fraction]:
     """Return weights of rows as integers int64[n], and the user's weight for an integer weight of 1.
 
-    A float is read as its shortest decimal. Weights whose sum in their common unit exceeds ``most`` are rounded: to
-    2^-40 of their sum if few are different, else to 2^-20 of the greatest or an eighth of the least, but to no less
-    than the part 1 / ``most`` of their sum. No positive weight becomes 0. Rounding warns if it changes a weight by
-    more than a thousandth on average. ``y`` : int64[n], indices into ``classes``.
+    A float is read as its shortest decimal. Weights are rounded if their sum in their common unit exceeds ``most``, or
+    if more than ``MOST_EXACT`` are different, and some have more than nine decimals: to 2^-40 of their sum if few are
+    different, else to 2^-20 of the greatest or an eighth of the least, but to no less than the part 1 / ``most`` of
+    their sum. No positive weight becomes 0. Rounding warns if it changes a weight by more than a thousandth on average.
+    ``y`` : int64[n], indices into ``classes``.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
