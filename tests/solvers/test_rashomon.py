@@ -339,7 +339,7 @@ def test_a_limit_leaves_a_complete_set():
 def test_a_longer_limit_leaves_no_smaller_depth():
     """Also where the first limits end the expansion before it has the optimal trees."""
     reached = set()
-    for seed in seeds(200, 4):
+    for seed in [69, *seeds(200, 4)]:  # 69 reaches the set of depth 2
         problem, wanted, bound = draw(seed)
         depths = []
         for iterations in (0, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500):
