@@ -290,16 +290,22 @@ def first_node(graph, e):
 
 
 @inner_function
-def place_in(graph, terms, v, x):
-    """Return the place of the first term of node ``v`` with an exponent of at least ``x``, or the end of its terms."""
-    low, high = graph.node[v]["first"], graph.node[v]["first"] + graph.node[v]["terms"]
+def first_from(numbers, low, high, x):
+    """Return the first place from ``low`` on with a number of at least ``x``, or ``high``; the numbers rise."""
     while low < high:
         middle = (low + high) // 2
-        if terms.exponent[middle] < x:
+        if numbers[middle] < x:
             low = middle + 1
         else:
             high = middle
     return low
+
+
+@inner_function
+def place_in(graph, terms, v, x):
+    """Return the place of the first term of node ``v`` with an exponent of at least ``x``, or the end of its terms."""
+    first = graph.node[v]["first"]
+    return first_from(terms.exponent, first, first + graph.node[v]["terms"], x)
 
 
 @inner_function

@@ -19,7 +19,7 @@ import numpy as np
 
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.rashomon.graph import CUT
-from optree.solvers.rashomon.polynomials import count_edge, multiply, place_of, room_of_edge
+from optree.solvers.rashomon.polynomials import count_edge, first_from, multiply, place_of, room_of_edge
 
 STEP = np.dtype(
     [
@@ -46,14 +46,8 @@ def count_ways(graph, terms, values, e, room, out):
 @inner_function
 def count_others(terms, count, x):
     """Return the number of cost ``x`` among ``count`` listed powers."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if terms.power[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return terms.factor[low] if low < count and terms.power[low] == x else 0.0
+    place = first_from(terms.power, np.int64(0), np.int64(count), x)
+    return terms.factor[place] if place < count and terms.power[place] == x else 0.0
 
 
 @kernel
