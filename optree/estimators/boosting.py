@@ -59,6 +59,21 @@ class Stage(NamedTuple):
             weight[node] = weight[self.left[node]] + weight[self.right[node]]
         self.nan_goes_left[:] = weight[self.left] > weight[self.right]
 
+    def decreases(self, leaf: np.ndarray, target: np.ndarray, weights: np.ndarray, columns: int) -> np.ndarray:
+        """Return the decrease of the squared error by the splits of each column, float64[columns].
+
+        leaf : each row's leaf. target : float64[n], which the tree was fitted to, with the weights.
+        """
+        weight = np.bincount(leaf, weights, len(self.value))
+        total = np.bincount(leaf, weights * target, len(self.value))
+        splits = np.flatnonzero(self.left != np.arange(len(weight)))
+        for node in splits[::-1]:
+            for sums in (weight, total):
+                sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        saved = np.divide(total**2, weight, out=np.zeros(len(weight)), where=weight > 0)
+        gain = saved[self.left[splits]] + saved[self.right[splits]] - saved[splits]
+        return np.bincount(self.feature[splits], np.maximum(gain, 0.0), columns)
+
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the leaf where each row ends, int64[n]; X : float64[n, p]."""
         node, rows = np.zeros(len(X), np.int64), np.arange(len(X))
@@ -123,7 +138,7 @@ class _Boosting(NumericEstimator):
         sample_weight = None if self.order == 1 and (weights == 1).all() else weights
         sample = presort(X, np.zeros(len(X)), 0, sample_weight, False, growth.n_layers)
         self.init_ = self._first(y, weights)
-        scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
+        scores, self.stages_, self._decreases = np.tile(self.init_, (len(X), 1)), [], np.zeros(X.shape[1])
         random = np.random.RandomState(growth.seed)
         log, logged = self._log, 0.0
         trace = Trace(clock, log)
@@ -142,6 +157,8 @@ class _Boosting(NumericEstimator):
                 whole = float(path.loss[0]) / weight or 1.0  # of a leaf
                 tree = Stage.of(path, path.best(self._lambda(whole) * whole))
                 leaf = tree.apply(X)
+                fitted = targets.weight if targets.weighted else weights
+                self._decreases += tree.decreases(leaf, targets.target, fitted, X.shape[1])
                 tree.choose_sides(leaf, weights)
                 tree.value[:] = self._newton_steps(leaf, len(tree.value), weights * slope, weights * curvature)
                 scores[:, k] += self.learning_rate * tree.value[leaf]
@@ -152,6 +169,18 @@ class _Boosting(NumericEstimator):
             if log and (clock.seconds() - logged >= log.pause or is_last):
                 logged = clock.seconds()
                 (log if is_last else log.update)(f"{logged:.1f} s, stage {len(self.stages_)} of {self.n_estimators}")
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Return the share of each column of X in the decrease of all trees' squared errors, float64[n_features_in_].
+
+        A stage that a limit or Ctrl-C ended before its last tree counts. Trees without splits give zeros.
+        """
+        check_is_fitted(self)
+        place = {name: number for number, name in enumerate(self._encoder.names_)}
+        columns = [place[name] for name in self._encoder.numeric_names]
+        found = np.bincount(columns, self._decreases, self.n_features_in_)
+        return found / (found.sum() or 1.0)
 
     def _targets(self, sample: Sample, slope: np.ndarray, curvature: np.ndarray, weights: np.ndarray) -> Sample:
         """Return the rows with the targets and weights of a least-squares tree."""

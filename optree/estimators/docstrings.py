@@ -335,6 +335,8 @@ _TEXTS = {
             The trees of each stage; fewer stages than ``n_estimators`` at a limit or after Ctrl-C.
         init_ : ndarray of shape (n_outputs,)
             The scores before the first stage.
+        feature_importances_ : ndarray of shape (n_features_in_,)
+            The share of each column in the decrease of the squared errors that the trees minimise.
         compile_seconds_ : float
             Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
     """,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree.actions import AbsoluteErrors
 from optree.arrays import as_float
 from optree.budget import Budget
 from optree.encoding.table_columns import TableColumns
-from optree.errors import NoRoomError, OptreeError, renamed
+from optree.errors import NoRoomError, OptreeError, renamed, warn
 from optree.estimators.memory import check_fits
 from optree.measure import ACCURACY
 
@@ -34,7 +35,8 @@ class Provable:
         ``optree-verify DATA PATH`` checks the proof without this package. A search that found the optimum proves that
         the tree is optimal. A search that reached a limit proves that no tree is better by more than the gap. The proof
         of a heuristic tree has the cost of the tree alone. The search for a proof takes several times the seconds of
-        the fit, and may take hours for a tree over all thresholds without a limit on depth.
+        the fit, and may take hours for a tree over all thresholds without a limit on depth. If ``time_limit`` ends the
+        search, the proof has a greater gap, and a warning says so.
 
         Parameters
         ----------
@@ -46,19 +48,26 @@ class Provable:
             The CSV file of the table; by default ``path`` with the ending ``.csv``, which replaces the table of an
             earlier proof and no other file. The proof holds for this file.
         time_limit : float or None, default=None
-            Seconds of the search for the proof.
+            Seconds of the search for the proof, half of them for the bound and half for the list of supports.
 
         Returns
         -------
         Written
-            The files, the checksum of the proof, its bytes, the number of listed supports, the gap, and the seconds.
+            The files, the checksum of the proof, its bytes, the number of listed supports, the gap, the seconds, and
+            whether the search ended.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the time limit ended the search.
 
         Raises
         ------
         OptreeError
             If the objective is none of the accuracy, with any ``costs``, the squared error, and the costs of two or
             more actions, if ``monotonic_cst`` is given, if a file would be lost, if the rows are not the training rows,
-            if the codes of all candidate splits do not fit into memory, or if the time limit is reached.
+            if the codes of all candidate splits do not fit into memory, or if the time limit is reached before a
+            bound is proven and listed.
         """
         from optree.proofs.features import Texts
         from optree.proofs.files import write_proof
@@ -108,7 +117,7 @@ class Provable:
         bound = None if least is None else int(least / unit * scale.row)
         if least == found:
             bound = whole
-        return write_proof(
+        written = write_proof(
             path,
             table,
             texts,
@@ -119,7 +128,12 @@ class Provable:
             own.codes.T.astype(np.int64).__getitem__,
             bound,
             clock,
+            weaker=time_limit is not None,
         )
+        if not written.complete:
+            text = f"prove: time_limit = {time_limit:g} ended the search; the proof leaves a gap of "
+            warn(f"{text}{float(written.gap):.4g} in cost; a greater time_limit leaves less", ConvergenceWarning)
+        return written
 
     @property
     def _has_all_thresholds(self) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from optree.actions import Actions
-from optree.budget import Clock
+from optree.budget import Clock, Stopped
 from optree.encoding.cells import number_text
 from optree.errors import OptreeError
 from optree.files import write_whole
@@ -57,6 +57,8 @@ class Written:
     gap : Fraction
         The tree costs at most this much more than the best one, in weight of rows.
     seconds : float
+    complete : bool
+        Whether the search for the proof ended. If not, a limit ended it, and the gap is greater than that of the fit.
     """
 
     path: Path
@@ -67,6 +69,7 @@ class Written:
     supports: int
     gap: Fraction
     seconds: float
+    complete: bool
 
 
 def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> list[int]:
@@ -204,6 +207,7 @@ def write_proof(
     tree_codes: Callable[[int], np.ndarray],
     lower_bound: int | None,
     clock: Clock,
+    weaker: bool = False,
 ) -> Written:
     """Write a proof of a tree, and the table that it is about.
 
@@ -224,11 +228,13 @@ def write_proof(
         A true lower bound of the cost of all trees, in the units of the objective's scale; None proves no bound.
     clock : Clock
         With the limits of the search for the proof.
+    weaker : bool, default False
+        Whether a proof of a lower bound is written where a limit ends the search.
 
     Raises
     ------
     OptreeError
-        If a limit is reached, or if costs are too large for a proof.
+        If a limit is reached, with ``weaker`` before a bound is proven and listed; if costs are too large for a proof.
     WrongBoundError
         If the lower bound is not true.
     """
@@ -248,18 +254,23 @@ def write_proof(
             own = objective.cost(tree, scale, problem.target.training_loss(tree, problem))
             lower_bound = cost - ceil(max(0, own - lower_bound) / Fraction(scale.row) * row)
         row *= 1 if grid.exact else Fraction(str(grid.step)) ** 2
-    body, supports = b"", 0
+    body, supports, complete = b"", 0, True
     if kind == "actions" and lower_bound is not None and not (problem.weights @ problem.y).min():
         lower_bound = 0  # beside prices of 0
     if lower_bound is not None:
-        target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
-        found, _ = proof.search(target)
-        if found + spare < target:
-            text = f"proof: the lower bound is {target - found} above the least cost; please report this"
-            raise WrongBoundError(text)
-        target = min(found, target)
-        lower_bound = target + rows.inevitable + rows.charge
-        body, supports = proof.list_supports(target)
+        constant, proof = rows.inevitable + rows.charge, Proof(rows, clock)
+        try:
+            target = lower_bound - constant
+            found, complete = proof.search_by_steps(target) if weaker else (proof.search(target)[0], True)
+            if complete and found + spare < target:
+                above = f"{target - found} above the least cost"
+                raise WrongBoundError(f"proof: the lower bound is {above}; please report this")
+            target = min(found, target)
+            body, supports = proof.list_supports(target)
+        except Stopped as stop:
+            visits = f"{proof.visits} visits to supports"
+            raise OptreeError(f"proof: the {stop} was reached after {visits}; give a greater one") from None
+        lower_bound = target + constant
     gap = (cost - (lower_bound or 0)) / row * unit
     if kind == "actions":
         target = []
@@ -299,5 +310,5 @@ def write_proof(
     content = _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
     write_table(data, columns)
     path.write_bytes(content)
-    seconds = time.perf_counter() - start
-    return Written(path, data, hashlib.sha256(content).hexdigest(), digest, len(content), supports, gap, seconds)
+    sha256, seconds = hashlib.sha256(content).hexdigest(), time.perf_counter() - start
+    return Written(path, data, sha256, digest, len(content), supports, gap, seconds, complete)

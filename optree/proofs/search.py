@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.budget import Clock
-from optree.errors import OptreeError
+from optree.budget import Clock, Stopped
 from optree.proofs import depth_first, listing
 from optree.proofs.frame import FRAME, SUPPORT, Stack
 from optree.proofs.table import Rows, leaf_cost
@@ -19,6 +18,7 @@ from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.codes import ASKS, NO_DEPTH, NO_LIMIT
 
+_STEPS = 16  # to a target, of a search that a limit may end
 _MOST_SPLITS = 256  # of a table that keeps the sums of all pairs of parts: the verifier counts as many splits at once
 _BY_DEPTH = ("frame", "key", "sums", "low", "closed", "value", "order", "parts", "met")
 
@@ -90,15 +90,13 @@ class Proof:
         """Return the number of visits to supports."""
         return int(self.stack.state[1] + self.below.state[1])
 
-    def _drive(self, step) -> None:
-        """Call a kernel until it is done, or raise OptreeError at a limit."""
-        status = drive(Sweep(lambda: self.visits, step, self._room), self.clock)
+    def _drive(self, step, clock: Clock) -> None:
+        """Call a kernel until it is done, or raise Stopped at a limit."""
+        status = drive(Sweep(lambda: self.visits, step, self._room), clock)
         if status == "interrupted":
             raise KeyboardInterrupt
         if status:
-            raise OptreeError(
-                f"proof: the {status} was reached after {self.visits} visits to supports; give a greater one"
-            )
+            raise Stopped(status)
 
     def _room(self, code: int) -> Room:
         """Return room in the node stack or in the memo."""
@@ -112,20 +110,52 @@ class Proof:
     def _search_step(self, visits: int) -> int:
         return depth_first.search(self.rows.table, self.memo, self.stack, self.rows.rules, visits)
 
-    def search(self, target: int, entry: int = 0) -> tuple[int, bool]:
+    def search(self, target: int, entry: int = 0, clock: Clock | None = None) -> tuple[int, bool]:
         """Return a lower bound of a support, which is the least cost or at least the target; and if it is the least.
 
-        entry : of the memo; the first has all rows.
+        entry : of the memo; the first has all rows. clock : of this search; by default that of both steps.
+
+        Raises
+        ------
+        Stopped
+            At a limit.
         """
         found = self.memo.entry[entry]
         if found["lower"] < target and found["lower"] < found["upper"]:
             depth_first.begin(self.rows.table, self.memo, self.stack, entry, target)
-            self._drive(self._search_step)
+            self._drive(self._search_step, clock or self.clock)
         found = self.memo.entry[entry]
         return int(found["lower"]), bool(found["lower"] == found["upper"])
 
+    def search_by_steps(self, target: int) -> tuple[int, bool]:
+        """Return a lower bound of all rows that takes half of the limits, and if the search ended within them.
+
+        The other half is for the list. The search goes to the target in :data:`_STEPS` equal steps. A limit leaves the
+        bound of the last step that ended.
+
+        Raises
+        ------
+        Stopped
+            At a limit before the first bound.
+        """
+        clock, found = self.clock.halfway(self.visits), 0
+        try:
+            for step in range(1, _STEPS + 1):
+                found, _ = self.search(target * step // _STEPS, clock=clock)
+        except Stopped:
+            if found <= 0:
+                raise
+            return found, False
+        return found, True
+
     def list_supports(self, target: int) -> tuple[bytes, int]:
-        """Return the body of a proof that all rows cost at least ``target``, and the number of its supports."""
+        """Return the body of a proof that all rows cost at least ``target``, and the number of its supports.
+
+        Raises
+        ------
+        Stopped
+            At a limit.
+        """
         self.memo.entry["need"], self.memo.entry[0]["need"] = 0, target
         size = int(np.bitwise_count(self.rows.table.rows[-1]).sum())
         head = np.full(size + 1, -1)
@@ -140,7 +170,7 @@ class Proof:
                 code = listing.list_supports(self.rows.table, self.memo, self.below, self.rows.rules, head, visits)
             return code
 
-        self._drive(step)
+        self._drive(step, self.clock)
         return self._body()
 
     def _body(self) -> tuple[bytes, int]:

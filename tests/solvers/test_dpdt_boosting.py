@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
@@ -49,6 +50,19 @@ def test_over_greedy_trees_it_is_scikit_learns(k, weighted):
             assert boosted.decision_function(new) == pytest.approx(theirs.decision_function(new))
         else:
             assert boosted.predict(new) == pytest.approx(theirs.predict(new))
+        assert boosted.feature_importances_ == pytest.approx(theirs.feature_importances_)
+
+
+def test_importances_of_categories_are_those_of_their_column():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"constant": 0.0, "text": random.choice(list("abcd"), 300), "number": random.rand(300)})
+    X.loc[::9, "number"] = np.nan
+    y = X["text"].isin(["a", "c"]) + np.where(X["number"] > 0.7, 0.5, 0.0)
+    found = DPDTGradientBoostingRegressor(20).fit(X, y).feature_importances_
+    assert found.sum() == pytest.approx(1)
+    assert found[1] > found[2] > found[0] == 0
+    leaf = DPDTGradientBoostingRegressor(3, regularization=1e9).fit(X, y)
+    assert leaf.feature_importances_.tolist() == [0, 0, 0]
 
 
 def test_second_order_by_its_formulas():

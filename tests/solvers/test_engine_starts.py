@@ -28,7 +28,7 @@ def objective_of(seed, rows):
 
 def pause(monkeypatch, seed):
     """Let the stages come after few iterations."""
-    monkeypatch.setattr(starts, "_WORDS", ([0, 300, 3000][seed % 3], [0, 1000, 9000][seed // 3 % 3], 9000))
+    monkeypatch.setattr(starts, "_WORDS", ([0, 300, 3000][seed % 3], [0, 1000, 9000][seed // 3 % 3], 9000, 9000))
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def tables():
 
 @pytest.mark.slow
 def test_no_heuristic_is_better(monkeypatch):
-    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))
+    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3, 4))
     for problem, regularization in tables():
         result = SOLVER.solve(problem, Objective.of(regularization), Budget(iterations=30), few_rows=False)
         others = [("licketysplit", 5, {}), ("licketysplit", 32, {}), ("dpdt", 32, {"cart_nodes_list": [4, 4]})]
@@ -169,7 +169,7 @@ def test_of_trees_with_the_fewest_errors_one_has_the_fewest_splits_whatever_the_
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "limits", "parameters"), OTHERS)
 def test_other_stopped_searches_are_no_worse_than_the_heuristics(monkeypatch, name, limits, parameters):
-    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))
+    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3, 4))
     for problem, regularization in list(tables())[::3]:
         own = "0" if name == "dl85" else regularization
         objective = Objective.of(own, **limits)

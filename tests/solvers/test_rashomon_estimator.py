@@ -288,7 +288,7 @@ def looks(monkeypatch):
 @pytest.mark.parametrize("classes", [2, 5])
 def test_time_limits_leave_a_set_that_agrees_with_its_tree(classes, monkeypatch):
     """Heuristic trees leave the second half, and the tree of a sample leaves the features of the set."""
-    monkeypatch.setattr(stages, "_WORDS", (1, 1, 1))  # all heuristics after the first iterations
+    monkeypatch.setattr(stages, "_WORDS", (1, 1, 1, 1))  # all heuristics after the first iterations
     table, y = with_texts(500, classes)
     depths = []
     for limit in (0, 1, 5, 10, 20, 40, 80):

@@ -13,6 +13,7 @@ import numpy as np
 import optree_verify
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from support.refusal import refused
 
@@ -32,7 +33,9 @@ from optree import (
     OptimalTreeRegressor,
     SPLITClassifier,
 )
+from optree.budget import Budget
 from optree.errors import OptreeError
+from optree.estimators import proving
 from optree.estimators.proving import Provable
 from optree.solvers.engine import search
 
@@ -345,6 +348,41 @@ def test_other_rows_and_other_objectives_are_refused(tmp_path):
         GOSDTClassifier("0.02", objective="auc").fit(X, two).prove(X, two, tmp_path / "tree.proof")
     with warnings.catch_warnings(), pytest.raises(OptreeError, match="limit was reached"):
         OptimalTreeClassifier("0.005").fit(X, y).prove(X, y, tmp_path / "tree.proof", time_limit=0)
+
+
+LIMITED = {
+    "classes": (OptimalTreeClassifier("0.002"), table()),
+    "all thresholds": (OptimalTreeClassifier("0.01", max_depth=3), load_iris(return_X_y=True)),
+    "limit on splits": (OptimalTreeClassifier("0.002", max_splits=5), table()),
+    "squared errors": (OptimalTreeRegressor("0.005"), (table()[0], np.random.default_rng(0).integers(0, 9, 60))),
+}
+
+
+@pytest.mark.parametrize(("model", "rows"), LIMITED.values(), ids=LIMITED)
+def test_a_limit_leaves_a_proof_of_a_greater_gap(model, rows, capsys, tmp_path, monkeypatch):
+    """The limits here are on visits to supports, in place of seconds."""
+    X, y = rows
+    model.fit(X, y)
+    gaps = []
+    for visits in [2, 4, 16, 64, 256, 1024, 10**6]:
+        monkeypatch.setattr(proving, "Budget", lambda visits=visits, **_: Budget(iterations=visits))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                written = model.prove(X, y, tmp_path / "tree.proof", time_limit=9)
+            except OptreeError as error:
+                assert "the iteration_limit was reached after" in str(error)
+                assert not gaps
+                continue
+        gaps.append(written.gap)
+        assert [one.category for one in caught] == [] if written.complete else [ConvergenceWarning]
+        capsys.readouterr()
+        assert optree_verify.main([str(written.data), str(written.path)]) == 0, capsys.readouterr().out
+        assert capsys.readouterr().out.startswith("optimal: " if written.gap == 0 else "within ")
+        assert written.complete == (written.gap <= model.cost_ - model.lower_bound_)
+    assert gaps == sorted(gaps, reverse=True)
+    assert len(set(gaps)) > 2
+    assert written.complete
 
 
 def test_a_proof_replaces_no_file_of_the_user(tmp_path):
