@@ -378,7 +378,8 @@ def test_a_limit_leaves_a_proof_of_a_greater_gap(model, rows, capsys, tmp_path, 
         assert [one.category for one in caught] == [] if written.complete else [ConvergenceWarning]
         capsys.readouterr()
         assert optree_verify.main([str(written.data), str(written.path)]) == 0, capsys.readouterr().out
-        assert capsys.readouterr().out.startswith("optimal: " if written.gap == 0 else "within ")
+        verdict = capsys.readouterr().out.partition(" ")[0]
+        assert verdict == "optimal:" or (verdict == "within" and written.gap > 0)  # the program may find a better bound
         assert written.complete == (written.gap <= model.cost_ - model.lower_bound_)
     assert gaps == sorted(gaps, reverse=True)
     assert len(set(gaps)) > 2
