@@ -39,7 +39,8 @@ from optree.solvers.sampled_tree import sampled_tree
 from optree.solvers.starts import AHEAD, QUICK, RATIO, Option, carts, dpdts, prune, without_iterations
 from optree.tree import LEAF, Tree
 
-_WORDS = (5_000_000, 40_000_000, 120_000_000, 1_000_000_000)  # words of all rows and columns, times iterations, before each stage
+# Words of all rows and columns, times iterations, before each stage.
+_WORDS = (5_000_000, 40_000_000, 120_000_000, 1_000_000_000)
 _SMALL, _DEEP = 5, 32  # levels of trees
 _PACE = 8e-8  # seconds for a code of the rows: a stage that would exceed the limit before it sees the clock is left out
 _BYTES = 24  # of a code, its number, and the sorted numbers

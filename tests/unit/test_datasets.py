@@ -49,6 +49,11 @@ MORE = [
     "coupon",
     "heloc",
     "heloc-answered",
+    "heloc-1000",
+    "gosdt-car",
+    "iris-setosa",
+    "iris-versicolor",
+    "iris-virginica",
     "electricity-6",
     "eeg-eye-state",
 ]
