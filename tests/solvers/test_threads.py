@@ -175,6 +175,7 @@ def test_the_tree_over_all_thresholds_is_the_same_and_optimal(window, joined, mo
 
 
 @compiled_only
+@pytest.mark.usefixtures("hasty")  # else a quick machine ends these searches before threads join
 def test_estimators_have_threads(joined):
     X, y = load_breast_cancer(return_X_y=True)
     random = np.random.RandomState(0)
