@@ -1,18 +1,21 @@
-"""Search time of the solver ``murtree`` against pystreed and osrt, for the least squared error at a given depth.
+"""Search time of the solver ``murtree`` against three programs, for the least squared error at a given depth.
 
 All programs get the same 0/1 columns: sets of scikit-learn, and generated sets. A case is a depth, without a penalty or
 with a penalty lambda for each split. Processes alternate: each solves all cases of a set, on one thread. A case
 that takes longer than two seconds is not repeated. osrt, which needs a penalty, solves each case in a process of its
 own, within 4 GiB and from the highest lambda and the least depth on, until it fails to prove one. The clock is the
 processor time of ``fit`` there, and of ``Solver.solve`` here. The cost of a tree is computed again from its leaves. A
-star marks a wrong certificate: the cost of another program's tree is lower, by more than 1e-9 of it.
+star marks a wrong certificate: the cost of another program's tree is lower, by more than 1e-9 of it. CLARITree is a
+heuristic without a limit on time: its tree for constant leaves is compared by its cost above the least one, and a plus
+marks a tree that is not optimal.
 
 With the defaults the whole table takes at most 25 minutes on a quiet machine. Runs are added to the CSV file, and runs
 that stand there are not repeated: the same command continues a table that was interrupted, or prints it again.
 
-    python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --out runs.csv
+    python benchmarks/regression.py --streed VENV/bin/python --osrt VENV/bin/python --claritree VENV/bin/python \
+        --out runs.csv
 
-The first VENV has pystreed, the second osrt. Without one of them the other is measured alone.
+The first VENV has pystreed, the second osrt, the third claritree. Programs without an environment are left out.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ CASES = [(depth, penalty) for depth in DEPTHS for penalty in PENALTIES]
 LONG = 2  # seconds
 SHORT = 0.01  # seconds below which a ratio counts the preparation of the data rather than the search
 EQUAL = 1e-9  # relative difference of equal costs
+HEURISTICS = {"claritree"}  # programs that prove nothing
 
 # Rows of equal predictions get their mean. The splits are counted in the program's own tree: two leaves may predict the
 # same number.
@@ -113,6 +117,22 @@ solve_all(fit)
 """
 )
 
+# Its penalty is for each leaf, which is one more than splits. A threshold of a column is its only one.
+CLARITREE = (
+    _CASES
+    + """
+from clari_tree import CLARITreeConst
+
+def fit(depth, penalty):
+    model = CLARITreeConst(depth=depth, lambda_=penalty, n_thresholds=1, verbose=False)
+    model.fit(X, y)
+    return True, model.predict, None, model.n_leaves
+
+fit(1, 0)
+solve_all(fit)
+"""
+)
+
 OPTREE = (
     _CASES
     + """
@@ -164,7 +184,10 @@ def tables() -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
 
 
 class Run(NamedTuple):
-    """A search. ``complete``: it ended with a proof, before the limit; MiB is the peak of all cases of a process."""
+    """A search. ``complete``: it ended before the limit, and with a proof unless the program is a heuristic.
+
+    MiB is the peak of all cases of a process.
+    """
 
     dataset: str
     depth: int
@@ -260,14 +283,14 @@ def measure(
 
 
 class Case(NamedTuple):
-    """The runs of one case: medians of seconds, whether all runs are complete, and wrong certificates.
+    """The runs of one case: medians of seconds, whether all runs are complete, and trees that are not optimal.
 
-    A wrong certificate has the share by which its cost is above the lowest.
+    Such a tree is a wrong certificate, or of a heuristic. It has the share by which its cost is above the lowest.
     """
 
     seconds: dict[str, float]
     complete: dict[str, bool]
-    wrong: dict[str, float]
+    above: dict[str, float]
 
     @classmethod
     def of(cls, runs: list[Run]) -> Case:
@@ -290,11 +313,16 @@ class Case(NamedTuple):
         """Return the seconds of a program for the table, "-" if it was not run."""
         if program not in self.seconds:
             return "-"
-        return ">" * (not self.complete[program]) + number(self.seconds[program]) + "*" * (program in self.wrong)
+        mark = ("+" if program in HEURISTICS else "*") * (program in self.above)
+        return ">" * (not self.complete[program]) + number(self.seconds[program]) + mark
+
+    def is_wrong(self, program: str) -> bool:
+        """Return whether a certificate of a program is wrong."""
+        return program in self.above and program not in HEURISTICS
 
     def ratio(self, program: str) -> float | None:
         """Return the ratio of a program's seconds to ours; None if its proof is wrong, or ours is missing."""
-        if program not in self.seconds or program in self.wrong or not self.complete["optree"]:
+        if program not in self.seconds or self.is_wrong(program) or not self.complete["optree"]:
             return None
         return self.seconds[program] / self.seconds["optree"]
 
@@ -315,11 +343,16 @@ def summary(program: str, cases: dict[tuple, Case]) -> Iterator[str]:
             stopped > 0
         )
         long = [ratio for case, ratio in pairs if case.complete[program] and case.seconds[program] >= SHORT]
-        yield text + (f"; at least {number(min(long))} where it ends after 10 ms" if long else "")
+        text += f"; at least {number(min(long))} where it ends after 10 ms" if long else ""
+        if program in HEURISTICS:
+            shares = [case.above.get(program, 0) for case, _ in pairs]
+            text += f"; {shares.count(0)} trees are optimal, costs are {statistics.fmean(shares):.2%} above on average"
+            text += f" and {max(shares):.1%} at most"
+        yield text
     wrong = [
-        f"{key[0]}, depth {key[1]}, lambda {key[2]:g}: {case.wrong[program]:.2g}"
+        f"{key[0]}, depth {key[1]}, lambda {key[2]:g}: {case.above[program]:.2g}"
         for key, case in cases.items()
-        if program in case.wrong
+        if case.is_wrong(program)
     ]
     if wrong:
         yield f"- {program}, wrong certificates, by the share of the cost above ours: {'; '.join(wrong)}"
@@ -331,7 +364,12 @@ def benchmark(options: argparse.Namespace) -> None:
     unknown = set(options.datasets or ()) - set(every)
     if unknown or options.repeats < 1:
         raise OptreeError(f"--datasets {sorted(unknown)} are not known, or --repeats {options.repeats} is below 1")
-    pythons = {"pystreed": (options.streed, PYSTREED), "osrt": (options.osrt, OSRT), "optree": (sys.executable, OPTREE)}
+    pythons = {
+        "pystreed": (options.streed, PYSTREED),
+        "osrt": (options.osrt, OSRT),
+        "claritree": (options.claritree, CLARITREE),
+        "optree": (sys.executable, OPTREE),
+    }
     pythons = {program: command for program, command in pythons.items() if command[0]}
     known, path = read_runs(options.out), options.out
     print("| set | depth | " + " | ".join(f"lambda {penalty}" for penalty in PENALTIES) + " |")
@@ -363,7 +401,7 @@ def benchmark(options: argparse.Namespace) -> None:
             print(*summary(program, cases), sep="\n")
     failed = sum(not case.complete["optree"] for case in cases.values())
     print(f"- optree was stopped in {failed} of {len(cases)} cases")
-    wrong = [key for key, case in cases.items() if "optree" in case.wrong]
+    wrong = [key for key, case in cases.items() if "optree" in case.above]
     print(f"- optree has {len(wrong)} wrong certificates", *wrong)
 
 
@@ -372,6 +410,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streed", metavar="PYTHON", help="a Python that has pystreed")
     parser.add_argument("--osrt", metavar="PYTHON", help="a Python that has osrt")
+    parser.add_argument("--claritree", metavar="PYTHON", help="a Python that has claritree")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of the sets (all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
     parser.add_argument("--time-limit", type=float, default=15, metavar="S", help="seconds a search may take (15)")
