@@ -14,14 +14,13 @@ import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.spec import Paper, Results
-from optree.bench.papers.verdicts import CONSISTENT, FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.verdicts import CONSISTENT, FAIL, KNOWN, MISSING, PASS, SKIPPED
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 from optree.errors import OptreeError
 
 COLUMNS = ["table", "claim", "paper", "measured", "tolerance", "result", "why"]
 DIGITS = "the printed digits"
-_NOT_RUN = "not run"
 _WAITING = "not run by this configuration"
 
 
@@ -56,14 +55,14 @@ def judged(
         for row in data.to_dict("records")
     ]  # fmt: skip
     note = f"Verdicts: {meanings}."
-    shown = pd.concat([data[data["verdict"].ne(_NOT_RUN)], data[data["verdict"].eq(_NOT_RUN)]])
+    shown = pd.concat([data[data["verdict"].ne(MISSING)], data[data["verdict"].eq(MISSING)]])
     return Table(title, data, shown, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
 
 
 def _explain(data: pd.DataFrame, notes: Iterable[Mapping[str, str]]) -> None:
     """Add the explanations and verdicts of notes to the claims that were run."""
     for note in notes:
-        same = data["verdict"].ne(_NOT_RUN)
+        same = data["verdict"].ne(MISSING)
         for column in set(note) - {"table", "verdict", "explanation"}:
             same &= data[column].eq(note[column]) | (note[column] == "")
         texts = data.loc[same, "explanation"]
@@ -84,10 +83,10 @@ def claims(paper: Paper, results: Results) -> Table:
     parts = [own.assign(table=name) for name, own in found.items() if own is not None and len(own)]
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "verdict"])
     every["result"] = every["verdict"].map(verdicts.result)
-    ran = every["verdict"].ne(_NOT_RUN)
+    ran = every["verdict"].ne(MISSING)
     waiting = every[~ran].groupby("table", sort=False).size()
     rest = [
-        {"table": name, "claim": f"{count} further claims", "result": SKIPPED, "why": _WAITING}
+        {"table": name, "claim": f"{count} further claims", "result": MISSING, "why": _WAITING}
         for name, count in waiting.items()
     ]
     every["why"] = every["why"].where(every["result"].eq(PASS) | every["why"].ne(""), every["verdict"])
@@ -97,7 +96,7 @@ def claims(paper: Paper, results: Results) -> Table:
         f"{PASS} = within the tolerance, by a run; {CONSISTENT} = agrees without a run of the printed number's solver: "
         f"the size of the data, a formula, or another solver's number beside our optimum; {FAIL} = beyond the "
         f"tolerance; {KNOWN} = beyond it, because the paper contradicts its artefact or itself, or counts something "
-        f"else; {SKIPPED} = undecided, about other data, or not run.",
+        f"else; {SKIPPED} = undecided, or about other data; {MISSING} = of runs that this configuration lacks.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
         *provenance(results.searches),
@@ -112,12 +111,10 @@ def tally(data: pd.DataFrame) -> str:
 
 def _counts(data: pd.DataFrame) -> dict[str, int]:
     """Return the numbers of claims by result; a row of claims that were not run counts each of them."""
-    waiting = data["why"].eq(_WAITING)
-    counts = (
-        dict.fromkeys((PASS, CONSISTENT, FAIL, KNOWN, SKIPPED), 0)
-        | data.loc[~waiting, "result"].value_counts().to_dict()
-    )
-    counts[SKIPPED] += data.loc[waiting, "claim"].str.split().str[0].astype(int).sum()
+    waiting = data["result"].eq(MISSING)
+    kinds = (PASS, CONSISTENT, FAIL, KNOWN, SKIPPED)
+    counts = dict.fromkeys(kinds, 0) | data.loc[~waiting, "result"].value_counts().to_dict()
+    counts[MISSING] = int(data.loc[waiting, "claim"].str.split().str[0].astype(int).sum())
     return counts
 
 
@@ -141,12 +138,16 @@ def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
         return f"reproduced: {counts[PASS]:,} of {total:,} {words}{exceptions}."
     head = f"decided by runs: {decided:,} of {total:,} {words}"
     head += f"; reproduced: {counts[PASS]:,} of these {decided:,}{exceptions}" if decided else ""
-    rest = {CONSISTENT: "consistent with the paper without a run", SKIPPED: "undecided, about other data, or not run"}
+    rest = {
+        CONSISTENT: "consistent with the paper without a run",
+        SKIPPED: "undecided, or about other data",
+        MISSING: "not run",
+    }
     return "; ".join([head, *(f"{counts[kind]:,} {text}" for kind, text in rest.items() if counts[kind])]) + "."
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
-    """Raise OptreeError if a claim of the required ``tables`` fails, or if all claims of a required table are SKIPPED.
+    """Raise OptreeError if a claim of the required ``tables`` fails, or if no claim of a required table is decided.
 
     The error names the file of the claims, ``where``. It has the first three failed claims and the number of all, or
     the tables without a decision.
@@ -159,7 +160,7 @@ def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
         )
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         raise OptreeError(f"{where}: {len(failed)} required claims fail: {first}{more}")
-    decided = set(table.loc[table["result"].ne(SKIPPED), "table"])
+    decided = set(table.loc[~table["result"].isin((SKIPPED, MISSING)), "table"])
     if undecided := [name for name in tables if name not in decided]:
         raise OptreeError(
             f"{where}: no run decides a claim of the required tables {', '.join(undecided)}; "

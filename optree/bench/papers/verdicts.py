@@ -15,7 +15,8 @@ from optree.bench.runs.proof import OPTIMAL, REFUSED
 from optree.bench.tables.summary import seconds
 from optree.measure import ACCURACY
 
-PASS, CONSISTENT, FAIL, KNOWN, SKIPPED = "PASS", "CONSISTENT", "FAIL", "known FAIL", "SKIPPED"
+PASS, CONSISTENT, FAIL, KNOWN = "PASS", "CONSISTENT", "FAIL", "known FAIL"
+SKIPPED, MISSING = "SKIPPED", "not run"
 MEANING = {
     "reproduced": "the same number, or the claimed statement holds; for a limit, within the limit",
     "reproduced (rounded)": "the measured value rounds to the printed digits",
@@ -43,7 +44,8 @@ MEANING = {
 }
 _RESULTS = {
     **dict.fromkeys(("same data", "recomputed", "consistent with the optimum"), CONSISTENT),
-    **dict.fromkeys(("agrees as far as legible", "other encoding", "other data", "undecided", "not run"), SKIPPED),
+    **dict.fromkeys(("agrees as far as legible", "other encoding", "other data", "undecided"), SKIPPED),
+    MISSING: MISSING,
     **dict.fromkeys(("paper contradicts its own artefact", "paper contradicts itself", "counted differently"), KNOWN),
     **dict.fromkeys(("below printed", "other side of 1", "not reproduced"), FAIL),
 }
@@ -57,7 +59,7 @@ def result(verdict: str) -> str:
     """Return the result of a verdict.
 
     PASS needs a run of the printed number's solver, or of an exact stand-in. CONSISTENT needs none. A "known FAIL" is a
-    contradiction between printed numbers. SKIPPED is no decision.
+    contradiction between printed numbers. SKIPPED is no decision, and MISSING has no run.
     """
     return _RESULTS.get(verdict, PASS)
 
@@ -71,7 +73,7 @@ class Finding(NamedTuple):
     explanation: str = ""
 
 
-NOT_RUN = Finding("", "", "not run")
+NOT_RUN = Finding("", "", MISSING)
 
 
 def unit(printed: str) -> Fraction:

@@ -132,7 +132,7 @@ input.rows { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
   tbody tr { border-bottom: 1px solid #999; padding: .4rem 0; }
 }
 """
-_RESULTS = ("PASS", "CONSISTENT", "FAIL", "SKIPPED")  # Results of claims; each has a style.
+_RESULTS = ("PASS", "CONSISTENT", "FAIL", "SKIPPED")  # Results of claims that are shown in colour.
 SORT = """
 const heads = table => [...table.tHead.rows[0].cells];
 document.querySelectorAll("thead").forEach(({parentNode: table}) => heads(table).forEach((head, column) => {
