@@ -28,7 +28,7 @@ from optree.estimators import OptimalTreeClassifier
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")
 FOLDER = ROOT / "resources" / "papers" / "dpdt"
-NO_RUNS = pd.DataFrame({name: pd.Series(dtype=str) for name in ("dataset", "algorithm", "split")})
+NO_RUNS = pd.DataFrame({name: pd.Series(dtype=str) for name in ("dataset", "algorithm", "split", "max_depth")})
 TREE, BOOSTED = "DPDTreeClassifier", "DPDTGradientBoostingClassifier"
 
 
@@ -274,7 +274,7 @@ def test_one_run_asked_for_in_two_ways_is_refused():
         plan_runs({**CONFIG, "experiments": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
 
 
-@pytest.mark.parametrize(("level", "models"), [(None, 737), ("short", 103), ("smoke", 2), ("grinsztajn", 69)])
+@pytest.mark.parametrize(("level", "models"), [(None, 755), ("short", 124), ("smoke", 2), ("grinsztajn", 69)])
 def test_what_ships_can_be_planned(level, models):
     planned = plan_runs(merged_configuration(ROOT, "dpdt.yaml", level), TABLE, read_peers(ROOT / "workflow" / "peers"))
     assert sum(run.model is not None for run in planned) == models

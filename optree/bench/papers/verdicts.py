@@ -39,7 +39,7 @@ MEANING = {
     "below printed": "a worse value, on rows, partitions or encodings other than the paper's, which are not public",
     "other side of 1": "the printed ratio is above one and the measured ratio below, or the reverse",
     "not reproduced": "the measured value differs, and is final",
-    "undecided": "a limit stopped the run before it could contradict the printed value, or the difference is noise",
+    "undecided": "a limit stopped the run before it could decide about the printed value, or the difference is noise",
     "not run": "there is no record of this run",
 }
 _RESULTS = {
