@@ -13,8 +13,8 @@ from support.runs import run
 
 from optree.bench import papers
 from optree.bench.figures.panels import NothingToDraw
-from optree.bench.papers import Results
-from optree.bench.papers.branches import depth_six, sweeps, work_bounds
+from optree.bench.papers import Results, verdicts
+from optree.bench.papers.branches import bounds, depth_six, sweeps, work_bounds
 from optree.bench.tables.frame import frame
 
 FOLDER = ROOT / "resources" / "papers" / "branches"
@@ -68,8 +68,19 @@ def test_bounds_of_the_optimum_are_tighter_and_in_order():
 def test_searches_expand_no_more_than_the_theorem_says(encoding):
     lam = "0.05"
     found = judged("bounds", frame([run("monks-1", encoding, lam), run("monks-1", "ordinal", lam)]))
-    own = found.xs("monks-1", level="row")
-    assert own["verdict"].tolist() == ["reproduced"]  # The bound is about binary features: not about ordinal ones.
+    own = found.xs("monks-1", level="row").droplevel("encoding")["verdict"]
+    # The bounds are about binary features: not about ordinal ones.
+    assert own.to_dict() == {bounds.PROOF: "reproduced", bounds.OPTIMUM: "recomputed"}
+
+
+def test_the_bound_of_theorem_c_3_is_not_above_the_bound_of_theorem_4_4():
+    runs = frame([run("monks-1", FIRST, "0.05")])
+    one = runs.iloc[0]
+    q, deepest = int(one["encoded_features"]), work_bounds.deepest_branch("0.05", verdicts.objective_value(one))
+    claim = judged("bounds", runs).loc[("monks-1", FIRST, bounds.OPTIMUM)]
+    assert claim["paper"] == f"at most {work_bounds.scientific(work_bounds.evaluations(q, deepest))}, Theorem 4.4"
+    assert claim["measured"] == work_bounds.scientific(work_bounds.tighter_evaluations(q, deepest))
+    assert judged("bounds", runs.assign(status="time_limit")).query(f"claim == '{bounds.OPTIMUM}'").empty
 
 
 def test_formulas_need_no_run_and_theorem_b_1_is_known_to_fail():
@@ -164,7 +175,9 @@ def made():
         (deep("murtree", "0", 31, 35, "time_limit"), "MurTree, run: murtree", "undecided"),
         # 0.849 is printed for STreeD
         (deep("pystreed", "0.005", 97, 10), "STreeD, run: pystreed", "reproduced (rounded)"),
-        (deep("optree", "0.005", 60, 10), "STreeD, run: optree", "better than printed"),
+        (deep("optree", "0.005", 60, 10), "STreeD, run: optree", "consistent with the optimum"),
+        (deep("optree", "0.005", 97, 10), "STreeD, run: optree", "consistent with the optimum"),
+        (deep("pystreed", "0.005", 60, 10), "STreeD, run: pystreed", "better than printed"),
         (deep("optree", "0.005", 160, 10), "STreeD, run: optree", "not reproduced"),
         (deep("optree", "0.005", 160, 10, "time_limit"), "STreeD, run: optree", "undecided"),
         (deep("optree", "0.005", 0, 41), "STreeD, run: optree", "undecided"),
@@ -177,15 +190,17 @@ def test_other_solvers_are_judged_in_their_own_setting(row, claim, verdict, made
 
 
 @pytest.mark.parametrize(
-    ("errors", "verdict", "why"),
+    ("name", "errors", "verdict", "why"),
     [
-        (97, "reproduced", "the limits explain it"),  # 0.84875, printed as 0.849
-        (95, "better than printed", "neither of these optima"),  # 0.85084
+        ("pystreed", 97, "reproduced", "the limits explain it"),  # 0.84875, printed as 0.849
+        ("pystreed", 95, "better than printed", "neither of these optima"),  # 0.85084
+        ("optree", 97, "consistent with the optimum", "the limits explain it"),
+        ("optree", 95, "consistent with the optimum", "neither of these optima"),
     ],
 )
-def test_the_sentence_that_streed_is_suboptimal_is_examined(errors, verdict, why, made):
+def test_the_sentence_that_streed_is_suboptimal_is_examined(name, errors, verdict, why, made):
     whole = {"max_depth": None, "algorithm": "branches", "cost_of_error": 200, "cost": 958 * 200 * 15 // 100}
-    found = judged("3-run", made(deep("optree", "0.005", errors, 10), deep("x", "0.005", 90, 11, **whole)))
+    found = judged("3-run", made(deep(name, "0.005", errors, 10), deep("x", "0.005", 90, 11, **whole)))
     row = found.loc[(TAKEN, FIRST, depth_six.WHOLE)]
     assert (row["paper"], row["verdict"]) == ("0.849, below 0.850", verdict)
     assert why in row["explanation"]

@@ -30,6 +30,7 @@ _TOLERANCES = {
     **{f"{name} is not better": "none: exact" for name in _PEERS.values()},
     **dict.fromkeys(("n", "q", "K", depth_six.WHOLE), "none: exact"),
     bounds.PROOF: "no more",
+    bounds.OPTIMUM: "no more",
     bounds.TIGHTER: "no more",
     bounds.ONE_HOT: "none: exact",
     **dict.fromkeys(map(sweeps.FEWER.format, sweeps.GOSDT), "fewer"),
@@ -160,7 +161,7 @@ _TABLES = {
         lambda results: sweeps.rows(results, comparable(results.searches)),
     ),
     "bounds": (
-        "Theorems 4.4 and B.1, and Corollary C.4",
+        "Theorems 4.4, B.1 and C.3, and Corollary C.4",
         lambda results: bounds.rows(results, comparable(results.searches)),
     ),
 }
