@@ -147,9 +147,9 @@ def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
-    """Raise OptreeError if a claim of the required ``tables`` fails, or if no run decides a claim of a required table.
+    """Raise OptreeError if a claim of the required ``tables`` fails, or if no claim of a required table is decided.
 
-    A run decides a claim with the result PASS, FAIL or "known FAIL". CONSISTENT and SKIPPED are no decisions.
+    SKIPPED is no decision. CONSISTENT is one: no run can decide more about a formula or the size of the data.
     The error names the file of the claims, ``where``. It has the first three failed claims and the number of all, or
     the tables without a decision.
     """
@@ -161,7 +161,7 @@ def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
         )
         more = f", and {len(failed) - 3} more" if len(failed) > 3 else ""
         raise OptreeError(f"{where}: {len(failed)} required claims fail: {first}{more}")
-    decided = set(table.loc[table["result"].isin((PASS, FAIL, KNOWN)), "table"])
+    decided = set(table.loc[~table["result"].isin((SKIPPED, MISSING)), "table"])
     if undecided := [name for name in tables if name not in decided]:
         raise OptreeError(
             f"{where}: no run decides a claim of the required tables {', '.join(undecided)}; "

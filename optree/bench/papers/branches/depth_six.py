@@ -138,7 +138,7 @@ def _whole(row: dict, deep: pd.DataFrame, whole: Mapping) -> Iterator[dict]:
             finding = Finding(text, "", verdicts.reproduced(limited < free), why)
         else:
             why = f"the printed value is neither of these optima; {best['algorithm']} proves the limited one"
-            finding = Finding(text, "", "better than printed", why)
+            finding = Finding(text, "", "other data", f"{why}, and contradicts the sentence")
         head = {"row": row["row"], "lambda": row["lambda"], "encoding": encoding}
         paper = f"{printed}, {'below' if below else 'equal to'} {row['branches_objective']}"
         yield claim(head, WHOLE, paper, _of_solver(best["algorithm"], finding))
