@@ -144,6 +144,12 @@ def test_sentences_on_accuracy_and_size_are_judged_both_ways():
     assert make_sentences(bad)["verdict"].tolist() == ["not reproduced"] * 5
     other_lambda = [(name, 0.002, *rest) for name, _, *rest in bad]
     assert len(make_sentences(good[:2] + other_lambda)) == 0
+    smaller = make_sentences(bad + [(name, 0.002, *rest) for name, _, *rest in good])
+    failed = smaller[~smaller.index.str.startswith("ShapeCART")]["why"]
+    assert smaller["verdict"].tolist() == ["not reproduced"] * 5
+    assert failed.str.contains("; at lambda 0.002 the sentence holds: ", regex=False).tolist() == [True] * 4
+    assert "shapecart 0.700 (120 leaves)" not in failed.iloc[0]  # its depth has no limit
+    assert "split 0.750 (4 leaves)" in failed.iloc[0]
 
 
 def test_means_say_what_a_row_meets(runs):
