@@ -29,8 +29,8 @@ _MOST = (20, 10)  # Features and categories of Figure 4; the paper's ranges are 
 def rows(results: Results, runs: pd.DataFrame) -> Iterator[dict]:
     """Yield the claims of formulas, which need no run, and claims about each proven search.
 
-    The claims about a search are its expansions, at most the number of Theorem 4.4, and the two bounds on its evaluations
-    at the optimum's kappa. ``runs`` are the runs of ``branches`` in the paper's setting.
+    The claims about a search are its expansions, at most the number of Theorem 4.4, and the two bounds on its
+    evaluations at the optimum's kappa. ``runs`` are the runs of ``branches`` in the paper's setting.
     """
     for row in results.printed("table1.csv"):
         q, lam = int(row["q"]), row["lambda"]
