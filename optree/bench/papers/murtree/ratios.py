@@ -174,6 +174,8 @@ def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
     clear = np.abs(logs) > np.log(1 + _NOISE)
     verdict = ("same" if logs[0] * logs[1] > 0 else "other") + " side of 1" if clear.all() else "undecided"
     why = "" if clear.all() else f"{'measured' if clear[0] else 'printed'}: no clear difference"
+    if verdict.startswith("other") and number < (printed := sum(pair["paper"] is not None for pair in pairs)):
+        why = f"{number} of {printed} printed rows end within the limits"
     texts = [f"{_digits(mean)} over {number} rows" for mean in means]
     return declare(claim, *texts, SIDE, verdict, why)
 
