@@ -3,7 +3,9 @@
     python benchmarks/threads.py --data DIR --threads 2 --out threads.csv
 
 DIR has the binarised sets of MurTree's paper below ``murtree`` (class first) and the sets of numbers of ConTree's paper
-below ``contree`` (class first), as text; files may be compressed (``.txt.gz``). A case is a set, its kind and a depth.
+below ``contree`` (class first), as text; files may be compressed (``.txt.gz``). A case is a kind, a set, and a depth or
+a penalty. Cases of ``murtree`` and ``contree`` are searches to a depth. Cases of ``sparse`` are searches of the engine
+without a limit on depth, for sets of MurTree's paper.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ CASES = (
     *("murtree/diabetes/6", "murtree/german-credit/5", "murtree/german-credit/6", "murtree/yeast/6"),
     *("murtree/vehicle/5", "murtree/ionosphere/4", "murtree/splice-1/4", "murtree/anneal/5", "murtree/anneal/4"),
     *("contree/eeg/3", "contree/htru/3", "contree/magic/3", "contree/avila/3", "contree/bean/3", "contree/rice/3"),
+    *("sparse/lymph/0.005", "sparse/soybean/0.005", "sparse/kr-vs-kp/0.002", "sparse/anneal/0.01"),
+    *("sparse/audiology/0.005", "sparse/vote/0.002", "sparse/tic-tac-toe/0.0005", "sparse/hepatitis/0.01"),
 )
 
 
@@ -44,13 +48,13 @@ def read(folder: Path, name: str) -> np.ndarray:
 
 def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[float, str, int, str]]:
     """Return a function from a number of threads to wall seconds, status, iterations and the tree of a search."""
-    kind, name, depth = case.split("/")
-    rows = read(data / kind, name)
+    kind, name, limit = case.split("/")
+    rows = read(data / kind.replace("sparse", "murtree"), name)
     X, y = rows[:, 1:], rows[:, 0].astype(int)
     if kind == "contree":
 
         def fit(threads: int) -> tuple[float, str, int, str]:
-            model = OptimalTreeClassifier(0, max_depth=int(depth), time_limit=seconds, n_jobs=threads)
+            model = OptimalTreeClassifier(0, max_depth=int(limit), time_limit=seconds, n_jobs=threads)
             start = time.perf_counter()
             model.fit(X, y)
             wall = time.perf_counter() - start - model.compile_seconds_
@@ -60,7 +64,10 @@ def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[flo
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     features = tuple(Feature(one, (f"{one} = 0", f"{one} = 1")) for one in names)
     problem = Problem(CodedColumns(X.astype(int), features), Classes(y, tuple(map(str, range(y.max() + 1)))), None)
-    solver, objective = solvers.get("murtree"), Objective.of(0, max_depth=int(depth))
+    if kind == "sparse":
+        solver, objective = solvers.get("optree"), Objective.of(limit)
+    else:
+        solver, objective = solvers.get("murtree"), Objective.of(0, max_depth=int(limit))
 
     def solve(threads: int) -> tuple[float, str, int, str]:
         start = time.perf_counter()
@@ -101,7 +108,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60, help="limit of a search")
-    parser.add_argument("--cases", nargs="*", default=CASES, help="kind/set/depth")
+    parser.add_argument("--cases", nargs="*", default=CASES, help="kind/set/depth or sparse/set/penalty")
     options = parser.parse_args()
     rows = []
     with reporting(options.out.with_suffix(".log")):

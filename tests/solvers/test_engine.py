@@ -243,7 +243,7 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     roomy_memo, roomy_stack, grow = memo.new_memo, engine_tables.new_stack, memo.grow
     objective = Objective.of("0.01")
     expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
-    monkeypatch.setattr(memo, "new_memo", lambda words: roomy_memo(words, 2))
+    monkeypatch.setattr(memo, "new_memo", lambda words, kind: roomy_memo(words, 2, kind))
     monkeypatch.setattr(engine_tables, "new_stack", lambda data, left: roomy_stack(data, left, depth=2))
     monkeypatch.setattr(memo, "grow", count)
     for seed, before in enumerate(expected):

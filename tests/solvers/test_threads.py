@@ -10,25 +10,26 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from support.modes import COMPILED, FULL, compiled_only, seeds
-from support.objectives import limited_objective
+from support.objectives import limited_objective, random_objective
 from support.oracle import accepted, check
-from support.problems import binary_problem, harder_problem, noise
+from support.problems import binary_problem, harder_problem, noise, random_problem, with_costs
 from support.refusal import refused
 from support.thresholds import every_cut, numbers, shallow_objective
 
 from optree import DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier, solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers import driver
+from optree.solvers import driver, team
 from optree.solvers.all_thresholds import crew, tasks
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.driver import Gate
+from optree.solvers.engine import search as engine
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.atomics import acquire, add, release, swap
 from optree.solvers.kernels.jit import kernel
 from optree.solvers.murtree.fast import search as depth_limited
 
-MURTREE, ALL_THRESHOLDS = (solvers.get(name) for name in ("murtree", "allthresholds"))
+MURTREE, ALL_THRESHOLDS, ENGINE = (solvers.get(name) for name in ("murtree", "allthresholds", "optree"))
 TIMES = 20_000 if COMPILED else 50
 
 
@@ -59,7 +60,7 @@ def joined(monkeypatch):
         found.append(threads)
         together(work, threads, stop, delay)
 
-    for module in (depth_limited, crew):
+    for module in (team, crew):
         monkeypatch.setattr(module, "together", counted)
     return found
 
@@ -153,6 +154,62 @@ def test_the_trees_of_all_limits_are_the_same(joined):
     assert {2, 3} <= set(joined)
 
 
+def engine_cases(numbers):
+    """Return problems with binary and multiway features and with costs, and objectives with constraints for them."""
+    for seed in numbers:
+        problem = harder_problem(seed) if seed % 4 < 2 else random_problem(seed)
+        problem = with_costs(problem, seed) if seed % 4 == 3 else problem
+        yield accepted("optree", problem, random_objective(seed, len(problem.y), least=(1, 1, 2, 3)))
+
+
+def test_threads_of_the_engine_grow_one_table_and_tell_equal_hashes_apart(monkeypatch):
+    monkeypatch.setattr(driver, "ALONE", 0)
+    monkeypatch.setattr(engine.Search, "_slice", lambda self: 2)
+    cases, options = list(engine_cases(seeds(60, 10))), {"by_depth": False, "few_rows": False}
+    before = [trees_of(ENGINE, *case, (1,), **options) for case in cases]
+    new_memo, room, layout, grown = memos.new_memo, engine.Search.room, engine.layout, []
+    monkeypatch.setattr(memos, "new_memo", lambda words, kind: new_memo(words, 2, kind))
+    monkeypatch.setattr(engine.Search, "room", lambda *asked: grown.append(1) or room(*asked))
+
+    def unsalted(*given, **named):
+        data = layout(*given, **named)
+        return data and data._replace(salt=data.salt * 0)
+
+    monkeypatch.setattr(engine, "layout", unsalted)
+    for case, expected in zip(cases, before, strict=True):
+        assert trees_of(ENGINE, *case, (2, 3), **options) == 2 * expected
+    assert len(grown) > len(cases) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("visits", [1, 3, 50])
+def test_the_tree_of_the_engine_is_the_same_and_optimal(visits, joined, monkeypatch):
+    """``visits`` of each slice: few have threads meet often, many have them run side by side."""
+    monkeypatch.setattr(driver, "ALONE", 0)
+    monkeypatch.setattr(engine.Search, "_slice", lambda self: visits)
+    numbers = seeds(1500, 30)
+    for seed, (problem, objective) in zip(numbers, engine_cases(numbers), strict=True):
+        one, *others = trees_of(ENGINE, problem, objective, by_depth=False, few_rows=False)
+        assert others == [one, one], seed
+        if seed % 5 == 0:
+            check("optree", problem, objective, budget=Budget(threads=2), by_depth=False, few_rows=False)
+    assert len(joined) > len(numbers) / 2
+
+
+@pytest.mark.slow
+def test_the_first_tree_does_not_depend_on_what_the_memo_holds(monkeypatch):
+    """Other budgets, other halves and another order of the visits fill the memo with other intervals."""
+    monkeypatch.setattr(driver, "ALONE", 0)
+    penalised = [case for case in engine_cases(seeds(600, 15)) if case[1].regularization]
+    for problem, objective in penalised:
+        options = {"by_depth": False, "few_rows": False}
+        one = ENGINE.solve(problem, objective, **options).tree.to_dict()
+        for off in ("easier_first", "by_halves", "best_first", "lazy", "two_split_bound", "cover_bound", "contained"):
+            assert ENGINE.solve(problem, objective, **options, **{off: False}).tree.to_dict() == one, off
+        other = solvers.get("exhaustive").solve(problem, objective).tree
+        assert ENGINE.solve(problem, objective, incumbent=other, **options).tree.to_dict() == one
+
+
 @pytest.fixture
 def early(monkeypatch):
     """Have the evaluations of the root's thresholds be tasks from the first iteration on."""
@@ -199,25 +256,31 @@ def test_a_number_of_threads_is_whole():
 
 
 @pytest.mark.usefixtures("hasty")
-def test_stopped_anywhere_the_interval_holds_the_optimum():
-    for problem, objective in depth_limited_cases(len(seeds(20, 2))):
+@pytest.mark.parametrize("solver", [MURTREE, ENGINE], ids=lambda solver: solver.name)
+def test_stopped_anywhere_the_interval_holds_the_optimum(solver, monkeypatch):
+    monkeypatch.setattr(engine.Search, "_slice", lambda self: 2)
+    numbers = seeds(20, 2)
+    for problem, objective in engine_cases(numbers) if solver is ENGINE else depth_limited_cases(len(numbers)):
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (1, 2, 3, 5, 8, 20):
-            result = MURTREE.solve(problem, objective, Budget(iterations=iterations, threads=3))
+            result = solver.solve(problem, objective, Budget(iterations=iterations, threads=3))
             assert result.lower_bound <= best <= result.cost
             assert not objective.broken(result.tree, problem)
 
 
 @pytest.mark.usefixtures("interruptible", "hasty")
 @pytest.mark.parametrize("limit", ["interrupted", "time_limit"])
-def test_limits_and_ctrl_c_end_all_threads(limit):
+@pytest.mark.parametrize("solver", [MURTREE, ENGINE], ids=lambda solver: solver.name)
+def test_limits_and_ctrl_c_end_all_threads(solver, limit):
     rows, depth = (3000, 6) if COMPILED else (300, 4)
     problem, objective = noise(rows, 60), Objective.of(0, max_depth=depth)
-    MURTREE.solve(problem, objective, Budget(iterations=1))  # compiles
+    if solver is ENGINE:
+        objective = Objective.of("0.001")
+    solver.solve(problem, objective, Budget(iterations=1))  # compiles
     budget = Budget(seconds=0.3 if limit == "time_limit" else 60, threads=2)
     if limit == "interrupted":
         threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
-    result = MURTREE.solve(problem, objective, budget)
+    result = solver.solve(problem, objective, budget)
     assert result.status == limit
     assert 0 <= result.lower_bound < result.cost
 

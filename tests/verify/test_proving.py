@@ -317,7 +317,12 @@ def test_the_cost_of_a_heuristic_tree_is_checked(capsys, tmp_path):
 def test_a_wrong_bound_of_the_engine_is_caught(monkeypatch, tmp_path):
     """The engine prunes splits that gain four times the penalty: its tree is not optimal, and it says so."""
     rules = search._rules
-    monkeypatch.setattr(search, "_rules", lambda *given: (r := rules(*given))._replace(margin=6 * r.margin))
+
+    def wrong(*given):
+        found = rules(*given)
+        return found._replace(margin=6 * found.margin, least_gain=6 * found.least_gain)
+
+    monkeypatch.setattr(search, "_rules", wrong)
     X, y = table()
     X = X[["a, b", "b", "c"]]
     y = np.where((X["b"] == "p") & (X["c"] == "u"), "yes", "no")

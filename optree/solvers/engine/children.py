@@ -34,11 +34,3 @@ def refresh(memo, stack, d, clause):
     entry = memo.entry[stack.entry[d, clause]]
     stack.lower[d, clause] = max(stack.lower[d, clause], entry["lower"])
     stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
-
-
-@inner_function
-def improve(frame, cost, feature):
-    """Keep the tree with a split of ``feature`` at the root if it costs less than the incumbent."""
-    if cost < frame["upper"]:
-        frame["upper"] = cost
-        frame["best"] = feature

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.engine.children import improve, levels_below, look_up, refresh
+from optree.solvers.engine.children import levels_below, look_up, refresh
 from optree.solvers.engine.expand import ZERO, expand
+from optree.solvers.engine.first_tree import HURRY, THREADS, defers, exchange, improve, leave, target_of
 from optree.solvers.engine.split_limit import is_limited, settle_shares, splits_below
 from optree.solvers.engine.stack import (
     BOTTOM,
@@ -14,6 +15,7 @@ from optree.solvers.engine.stack import (
     ITERATIONS,
     STARTED,
     STOPPED,
+    THREAD,
     WANTED,
     count_child,
     count_column,
@@ -24,7 +26,7 @@ from optree.solvers.engine.stack import (
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.memo import find, insert, limits_of, splits_left_of
+from optree.solvers.kernels.memo import find, limits_of, new_entry, publish, splits_left_of
 from optree.solvers.kernels.row_set_table import has_room
 
 
@@ -60,7 +62,7 @@ def enter(data, memo, stack, d, t, child, entry, budget, rules):
     frame["entry"] = entry
     frame["budget"] = budget
     frame["upper"] = rules.error * (n - most)
-    frame["best"] = -1
+    frame["best"], frame["place"] = -1, 0
     frame["floor"] = INFINITE
     frame["splits_left"] = splits_left_of(memo.entry[entry]["limits"])
     frame["levels_left"] = limits_of(memo.entry[entry]["limits"], -2 - frame["splits_left"])
@@ -83,45 +85,40 @@ def enter(data, memo, stack, d, t, child, entry, budget, rules):
 
 
 @inner_function
-def leave(memo, stack, d):
-    """Write the interval and the incumbent of frame ``d`` to its entry of the memo."""
-    frame = stack.frame[d]
-    entry = memo.entry[frame["entry"]]
-    if frame["upper"] < entry["upper"]:
-        entry["upper"] = frame["upper"]
-        entry["feature"] = frame["best"]
-    lower = frame["floor"]
-    for i in range(frame["n_candidates"]):
-        lower = min(lower, stack.total[d, stack.order[d, i]])
-    entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
-
-
-@inner_function
 def pick(stack, d, rules):
     """Choose the candidate of frame ``d`` of least bound; return False if no candidate can win.
 
-    At the root the search is best first: it leaves a candidate whose bound passes that of the next one.
+    At the root the search is best first: it leaves a candidate whose bound passes that of the next one. Candidates that
+    other threads search come last.
     """
-    frame, order, total = stack.frame[d], stack.order[d], stack.total[d]
-    target = min(frame["budget"], frame["upper"])
+    frame, order, total, later = stack.frame[d], stack.order[d], stack.total[d], stack.later[d]
     kept, first, second = 0, INFINITE, INFINITE
     for i in range(frame["n_candidates"]):
         t = order[i]
-        if total[t] >= target:
+        if total[t] >= target_of(frame, stack.rank[d, t]):
             frame["floor"] = min(frame["floor"], total[t])
             continue
         order[kept] = t
         kept += 1
+        if later[t]:
+            continue
         if total[t] < first:
             frame["current"] = t
             first, second = total[t], first
         else:
             second = min(second, total[t])
     frame["n_candidates"] = kept
+    frame["joins"] = kept > 0 and first == INFINITE
+    if frame["joins"]:
+        for i in range(kept):
+            t = order[i]
+            later[t] = 0
+            if total[t] < first:
+                frame["current"] = t
+                first = total[t]
     frame["cap"] = INFINITE
-    if d == 1 and rules.best_first and kept > 1:
+    if d == 1 and rules.best_first and second < INFINITE:
         frame["cap"] = max(second, first + stack.stride[frame["current"]])
-        stack.stride[frame["current"]] = min(2 * stack.stride[frame["current"]], INFINITE // 2)
     return kept > 0
 
 
@@ -146,21 +143,24 @@ def settle(data, memo, stack, shares, d, rules):
             chosen = clause
         lower += low
         upper += stack.upper[d, clause]
-    improve(frame, upper, f)
+    improve(frame, upper, f, stack.rank[d, t])
     stack.total[d, t] = lower
     return lower, chosen, n_open
 
 
 @inner_function
-def choose(data, memo, stack, shares, d, rules):
+def choose(data, memo, stack, shared, shares, d, rules):
     """Return the clause and the budget of the next child of frame ``d`` to search, (-1, 0) at the end of the frame."""
     frame = stack.frame[d]
     while True:
-        if frame["current"] < 0 and not pick(stack, d, rules):
+        if frame["current"] < 0 and (exchange(memo, stack, shared, d) or not pick(stack, d, rules)):
             return -1, np.int64(0)
         lower, clause, n_open = settle(data, memo, stack, shares, d, rules)
-        target = min(frame["budget"], frame["upper"])
+        t = frame["current"]
+        target = target_of(frame, stack.rank[d, t])
         if lower >= target or lower > frame["cap"]:
+            if lower > frame["cap"]:
+                stack.stride[t] = min(2 * stack.stride[t], INFINITE // 2)
             frame["current"] = -1
             continue
         own = stack.lower[d, clause]
@@ -183,17 +183,19 @@ def descend(data, memo, stack, shares, d, clause, rules):
         hashed = hash_words(stack.key_below, data.salt)
         limits, parent = limits_of(frame["levels_left"], frame["splits_left"]), -1
         lower, upper = np.int64(0), INFINITE
-        at, place = find(memo, data.rows, stack.key_below, hashed, limits)
+        at, _ = find(memo, data.rows, stack.key_below, hashed, limits)
     else:
         limits, parent = levels_below(stack, d), frame["entry"]
         lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find the stump
         if shares is not None and is_limited(stack, d):
             limits = limits_of(limits, splits_below(stack, shares, d, clause))
             upper = shares.upper[d, clause * shares.limit + 1] + 1  # of the share for a stump
-        at, place, hashed = look_up(data, memo, stack, d, clause, limits)
+        at, _, hashed = look_up(data, memo, stack, d, clause, limits)
     seen = at >= 0
     if not seen:
-        at = insert(memo, place, hashed, limits, parent, clause, lower, upper)
+        number = new_entry(memo, hashed, limits, parent, clause, lower, upper)
+        at = publish(memo, data.rows, stack.key_below, number)
+        seen = at != number
     if clause < 0:
         frame["entry"] = at
     else:
@@ -204,7 +206,7 @@ def descend(data, memo, stack, shares, d, clause, rules):
 
 
 @kernel
-def search(data, memo, stack, shares, rules, iterations):
+def search(data, memo, stack, shared, shares, rules, iterations):
     """Make up to ``iterations`` more frames; return a code. COMPLETE may mean that the wanted tree is found.
 
     shares : `Shares` under a limit on splits, None without one: numba compiles only the code for the case at hand.
@@ -213,58 +215,64 @@ def search(data, memo, stack, shares, rules, iterations):
 
     The first call starts at frame 0, whose only child is the root, with the root's budget.
     """
-    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
+    data, memo, stack, shared, rules = borrow(data), borrow(memo), borrow(stack), borrow(shared), borrow(rules)
     if shares is None:
-        return visit(data, memo, stack, None, rules, iterations)
-    return visit(data, memo, stack, borrow(shares), rules, iterations)
+        return visit(data, memo, stack, shared, None, rules, iterations)
+    return visit(data, memo, stack, shared, borrow(shares), rules, iterations)
 
 
 @inner_function
-def begin(data, memo, stack, shares, d, t, clause, budget, rules):
+def begin(data, memo, stack, shared, shares, d, t, clause, budget, rules):
     """Begin a child of frame ``d``, or its own rows if clause < 0: put it on the stack unless its bounds settle it."""
     at, seen = descend(data, memo, stack, shares, d, clause, rules)
     entry, child = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
     if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
         return
+    if seen and d > 0 and defers(memo, stack, d, at):
+        stack.later[d, t], stack.frame[d]["current"] = 1, -1
+        return
+    entry["thread"] = stack.state[THREAD]
     stack.state[ITERATIONS] += 1
     if enter(data, memo, stack, d, t, child, at, budget, rules):
         expand(data, memo, stack, shares, d + 1, rules)
     if stack.frame[d + 1]["n_candidates"] > 0:
         stack.state[DEPTH] += 1
     else:
-        leave(memo, stack, d + 1)
+        leave(memo, stack, shared, d + 1)
 
 
 @inner_function
-def visit(data, memo, stack, shares, rules, iterations):
+def visit(data, memo, stack, shared, shares, rules, iterations):
     """Do the work of `search`."""
     while iterations < 0 and stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
         if stack.frame[d]["current"] >= 0:
             settle(data, memo, stack, shares, d, rules)
-        leave(memo, stack, d)
+        if d > 1:  # its tree may be none of the first trees
+            stack.frame[d]["budget"] = 0
+        leave(memo, stack, shared, d)
         stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] >= stack.state[BOTTOM]:
         d = stack.state[DEPTH]
-        if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
+        if stack.state[ITERATIONS] >= last or stack.state[STOPPED] or shared.state[HURRY]:
             return PAUSED
         if d > 0 and stack.frame[1]["upper"] < stack.state[WANTED] and stack.state[ITERATIONS] >= stack.state[EARLIEST]:
             return COMPLETE
-        if not has_room(memo.slots, memo.entry, memo.used[0], 1):
+        if not has_room(memo.slots, memo.entry, memo.used[0], shared.state[THREADS]):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH
         frame, clause, t = stack.frame[d], -1, -1
         budget = frame["budget"]
         if d > 0:
-            clause, budget = choose(data, memo, stack, shares, d, rules)
+            clause, budget = choose(data, memo, stack, shared, shares, d, rules)
             t = frame["current"]
         if clause < 0 and stack.state[STARTED]:
             if d > 0:
-                leave(memo, stack, d)
+                leave(memo, stack, shared, d)
             stack.state[DEPTH] -= 1
             continue
+        begin(data, memo, stack, shared, shares, d, t, clause, budget, rules)
         stack.state[STARTED] = 1
-        begin(data, memo, stack, shares, d, t, clause, budget, rules)
     return COMPLETE

@@ -8,9 +8,10 @@ from optree.solvers.engine.bound_contained import contain, find_gains, find_leav
 from optree.solvers.engine.bound_covers import cover
 from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
 from optree.solvers.engine.bounds import PRUNED_HERE, bound_classes, bound_multiway, count_children
-from optree.solvers.engine.children import improve, levels_below, look_up, refresh
+from optree.solvers.engine.children import levels_below, look_up, refresh
+from optree.solvers.engine.first_tree import improve
 from optree.solvers.engine.split_limit import fill_shares, is_limited, raise_shares, settle_shares, share_out
-from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
+from optree.solvers.engine.stack import STOPPED, count_column, least_pairs, subtract
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.sorting import sort_by
@@ -38,7 +39,7 @@ def bound_child(data, stack, shares, d, clause, counts, rules):
     too_few = rules.min_rows > 1 and counts[len(counts) - 2, 0] < 2 * rules.min_rows
     if upper <= penalty + error * e or frame["levels_left"] == 1 or too_few:
         return keep_child(stack, shares, d, clause, leaf, e, leaf, leaf, leaf, rules)
-    margin = gain_margin(stack, d, rules)
+    margin = rules.least_gain
     stump, two = least_pairs(stack, d, counts, n_classes, rules)
     two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
     if stump < INFINITE:
@@ -100,7 +101,7 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     if not rules.two_split_bound:
         two = 2 * penalty + error * e
     lower = min(two, three)
-    if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
+    if n_classes > 3 and lower < upper and rules.count_classes:
         leaves = THREE
         lower = max(lower, bound_classes(weights, n_classes, n, e, leaves, rules))
         lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, leaves + 1, rules)))
@@ -115,7 +116,7 @@ def bound_split(data, stack, shares, d, t, rules):
     first, column = data.first_clause[f], stack.column[d, t]
     lower = upper = stack.penalty[d, t]
     if has_pairs(stack, d, rules):
-        many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
+        many = stack.frame[d]["n_classes"] > 2 and rules.count_classes == 1
         stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(stack, d, column, many, rules)
         for child in range(2):
             stump, two, three = (stump_1, two_1, three_1) if child else (stump_0, two_0, three_0)
@@ -209,19 +210,21 @@ def expand(data, memo, stack, shares, d, rules):
         if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
+        stack.rank[d, t] = i + 1 if rules.first else 0
         lower, upper = bound_split(data, stack, shares, d, t, rules)
         if shares is not None and is_limited(stack, d):
             lower, upper = share_out(data, stack, shares, d, t)
-        improve(frame, upper, stack.feature[d, t])
+        improve(frame, upper, stack.feature[d, t], stack.rank[d, t])
         if lower < min(target, upper):
             lower, upper = recall(data, memo, stack, shares, d, t, rules)
-            improve(frame, upper, stack.feature[d, t])
+            improve(frame, upper, stack.feature[d, t], stack.rank[d, t])
             # not at the root: its search is best first, by bounds that tell its splits apart
             if d > 1 and rules.cover_bound and lower < min(frame["budget"], frame["upper"], upper):
                 target = min(frame["budget"], frame["upper"])
                 lower = cover_children(data, stack, shares, d, t, lower, target, rules)
         if lower < min(frame["budget"], frame["upper"]):
             stack.total[d, t] = lower
+            stack.later[d, t] = 0
             order[kept] = t
             kept += 1
         else:

@@ -7,13 +7,13 @@ import numpy as np
 from optree.solvers.driver import Room, enlarge
 from optree.solvers.engine.bounds import TOP_ROWS
 from optree.solvers.engine.split_limit import Shares
-from optree.solvers.engine.stack import FRAME, Stack
+from optree.solvers.engine.stack import FRAME, THREAD, Stack
 from optree.solvers.kernels.bit_layout import Layout
 from optree.solvers.kernels.codes import NO_LIMIT
 
 
-def new_stack(data: Layout, levels_left: int, depth: int = 8) -> Stack:
-    """Return a stack with the problem in frame 0."""
+def new_stack(data: Layout, levels_left: int, depth: int = 8, number: int = 1) -> Stack:
+    """Return the stack of the thread of a number, with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
     q, width = len(data.feature), len(data.bits) // words
     classes, counts, kind = data.n_classes, data.n_classes + data.n_totals, data.kind
@@ -25,6 +25,8 @@ def new_stack(data: Layout, levels_left: int, depth: int = 8) -> Stack:
         penalty=np.empty((depth, q), np.int64),
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
+        rank=np.empty((depth, q), np.int64),
+        later=np.empty((depth, q), np.int64),
         counts=np.empty((depth, counts, width), kind),
         gain=np.empty((depth, width), kind),
         classes=np.empty((depth, counts), np.int64),
@@ -50,8 +52,9 @@ def new_stack(data: Layout, levels_left: int, depth: int = 8) -> Stack:
         mask=np.empty(words + 1, np.uint64),
         stop=np.empty(len(data.blocks) + 1, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(7, np.int64),
+        state=np.zeros(8, np.int64),
     )
+    stack.state[THREAD] = number
     problem = stack.frame[0]
     problem["splits_left"], problem["levels_left"] = NO_LIMIT, levels_left
     problem["n_features"], problem["n_binary"], problem["n_columns"] = q, data.n_binary, 1 + clauses - q

@@ -39,7 +39,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.engine.children import improve, levels_below, look_up
+from optree.solvers.engine.children import levels_below, look_up
+from optree.solvers.engine.first_tree import improve
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import limits_of
@@ -170,7 +171,7 @@ def settle_shares(data, memo, stack, shares, d, t):
             if stack.lower[d, clause] < stack.upper[d, clause]:
                 moved |= refresh_share(data, memo, stack, shares, d, clause)
         if not moved:
-            improve(stack.frame[d], upper, f)
+            improve(stack.frame[d], upper, f, stack.rank[d, t])
             return lower, upper
 
 

@@ -31,6 +31,8 @@ FRAME = np.dtype(
         ("floor", np.int64),  # least lower bound of the splits pruned so far
         ("cap", np.int64),  # root: the lower bound above which another candidate is tried
         ("best", np.int64),  # feature of the split that attains `upper`, -1 for a leaf
+        ("place", np.int64),  # its place in the order (``first_tree.py``); 0 for a leaf or a stump
+        ("joins", np.int64),  # whether the current candidate is searched although other threads search its children
         ("levels_left", np.int64),  # levels of splits left, -1 for no limit
         ("splits_left", np.int64),  # -1 for no limit
         ("n_features", np.int64),
@@ -47,7 +49,7 @@ FRAME = np.dtype(
 
 
 # Indices of `Stack.state`.
-DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST, BOTTOM = range(7)
+DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST, BOTTOM, THREAD = range(8)
 
 
 class Rules(NamedTuple):
@@ -62,12 +64,14 @@ class Rules(NamedTuple):
     min_rows: int  # minimum of rows in a leaf that holds rows; 0 if rows are not counted
     max_children: int  # with a penalty per leaf, a split of more costs more than any tree
     per_leaf: bool  # whether the penalty is for each leaf that holds rows
-    class_bound: bool  # B4
+    count_classes: int  # 1 if B4 is on and holds (all features are binary, or the penalty is per leaf), else 0
+    least_gain: int  # weight: the gain up to which B3 prunes a split; -1 where B3 does not hold
     two_split_bound: bool  # `two` of B2
     cover_bound: bool  # B5
     contained_words: int  # words of rows from which B6 is tried
     contained_features: int  # features from which B6 is tried
     sparse_words: int  # words of rows from which words without rows of a column are skipped
+    first: bool  # whether to find the first tree (``first_tree.py``)
     easier_first: bool
     by_halves: bool
     lazy: bool
@@ -87,6 +91,8 @@ class Stack(NamedTuple):
     penalty: np.ndarray  # int64[depth, q], penalty of each split by itself
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], lower bound of each candidate
+    rank: np.ndarray  # int64[depth, q], its place in the order, from 1; 0 if the tree may be any one of least cost
+    later: np.ndarray  # int64[depth, q], 1 for a candidate to try after others, as other threads search its children
     counts: np.ndarray  # kind[depth, K + totals, width], counts (see Layout) of the rows in each column
     gain: np.ndarray  # kind[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
@@ -112,8 +118,9 @@ class Stack(NamedTuple):
     mask: np.ndarray  # uint64[words + 1], ... the rows, unless they are those of a column, ...
     stop: np.ndarray  # int64[blocks + 1], ... and where each block begins in the list
     key_below: np.ndarray  # uint64[words], scratch: rows of a child
-    # int64[7]: depth of the frame on top; iterations; whether the root was visited; whether to stop now; a cost, and
-    # the number of iterations from which a cheaper tree ends the search; the depth below which the search ends
+    # int64[8]: depth of the frame on top; iterations; whether the root was visited; whether to stop now; a cost, and
+    # the number of iterations from which a cheaper tree ends the search; the depth below which the search ends; the
+    # number of the thread, from 1
     state: np.ndarray
 
 
@@ -174,29 +181,15 @@ def count_child(data, stack, d, column, n_children, child):
 
 
 @inner_function
-def counts_classes(stack, d, rules):
-    """Return 1 if B4 holds in frame ``d`` (all splits are binary, or the penalty is per leaf), else 0."""
-    frame = stack.frame[d]
-    return np.int64(rules.class_bound and (rules.per_leaf or frame["n_binary"] == frame["n_features"]))
-
-
-@inner_function
-def gain_margin(stack, d, rules):
-    """Return the gain up to which B3 prunes a split of frame ``d``; -1 where B3 does not hold."""
-    multiway = stack.frame[d]["n_binary"] < stack.frame[d]["n_features"]
-    return -1 if multiway and (rules.per_leaf or rules.min_rows > 1) else rules.margin
-
-
-@inner_function
 def bound_singles(stack, d, counts, rules):
     """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits of rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
-    columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
+    columns, margin, e = 1 + stack.frame[d]["n_binary"], rules.least_gain, counts[len(counts) - 1]
     if n_classes == 2 and rules.min_rows == 0:
         bound_singles_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin, rules, bound, stack.stump)
         return
     find_tops(counts, classes, n_classes, columns, rules.min_rows, stack.tops)
-    count_classes = counts_classes(stack, d, rules)
+    count_classes = rules.count_classes
     bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
     if rules.min_rows:
         prune_small_children(counts[len(counts) - 2], columns, rules.min_rows, bound)
@@ -209,11 +202,11 @@ def least_pairs(stack, d, counts, n_classes, rules):
     ``stack.present`` holds the classes of the child.
     """
     classes = stack.present
-    columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
+    columns, margin, e = 1 + stack.frame[d]["n_binary"], rules.least_gain, counts[len(counts) - 1]
     if n_classes == 2 and rules.min_rows == 0:
         return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)
     find_tops(counts, classes, n_classes, columns, rules.min_rows, stack.tops)
-    return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin, rules)
+    return least_pairs_of_many(stack.tops, e, columns, rules.count_classes, margin, rules)
 
 
 @inner_function
@@ -244,7 +237,7 @@ def inherit(data, stack, d, counts, rules):
     """
     above, frame = stack.frame[d], stack.frame[d + 1]
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
-    margin = gain_margin(stack, d, rules)
+    margin = rules.least_gain
     bound_singles(stack, d, counts, rules)
     kept = binary = inherit_binary(stack, d, rules)
     columns = 1 + kept

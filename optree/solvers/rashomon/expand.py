@@ -17,7 +17,6 @@ from optree.solvers.engine.stack import (
     DEPTH,
     ITERATIONS,
     count_column,
-    gain_margin,
     gather_bits,
     gather_counts,
     inherit,
@@ -169,7 +168,7 @@ def least_of_two_splits(data, stack, counts, rules):
         column, n_children = stack.column[0, f], data.first_clause[f + 1] - data.first_clause[f]
         count_children(counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children)
         # not the margin of B3: all proper splits count; PRUNED_HERE is for a split that breaks min_rows
-        least = min(least, bound_multiway(stack.children, n_children, gain_margin(stack, 0, rules), rules)[2])
+        least = min(least, bound_multiway(stack.children, n_children, rules.least_gain, rules)[2])
     return min(least, 3 * penalty + error * np.int64(counts[len(counts) - 1, 0]))
 
 
@@ -303,19 +302,19 @@ def add_root(data, memo, graph, levels_left, budget, opt, size, above, clauses, 
 
 
 @kernel
-def extend(data, memo, stack, graph, rules, own_rules, bound_rules, iterations):
+def extend(data, memo, stack, shared, graph, rules, own_rules, bound_rules, iterations):
     """Expand nodes for up to ``iterations`` more visits and splits; return a code, ASKS for room in the graph.
 
     rules : of the search of a child's optimum. own_rules : without B3, for the splits of a node. bound_rules : without
     B6, which would prune splits of a node.
     """
-    data, memo, stack, graph = borrow(data), borrow(memo), borrow(stack), borrow(graph)
+    data, memo, stack, shared, graph = borrow(data), borrow(memo), borrow(stack), borrow(shared), borrow(graph)
     state, last, q, clauses = graph.state, stack.state[ITERATIONS] + iterations, len(data.feature), len(data.rows) - 1
     while True:
         if stack.state[ITERATIONS] >= last:
             return PAUSED
         if stack.state[DEPTH] > 1:
-            code = visit(data, memo, stack, None, rules, last - stack.state[ITERATIONS])
+            code = visit(data, memo, stack, shared, None, rules, last - stack.state[ITERATIONS])
             if code != COMPLETE:
                 return code
             continue
@@ -359,7 +358,9 @@ def extend(data, memo, stack, graph, rules, own_rules, bound_rules, iterations):
         if stack.total[1, t] <= budget:
             lower, clause = settle_split(data, memo, stack, t, rules)
             if lower <= budget and clause >= 0:
-                begin(data, memo, stack, None, 1, t, clause, budget + 1 - (lower - stack.lower[1, clause]), rules)
+                begin(
+                    data, memo, stack, shared, None, 1, t, clause, budget + 1 - (lower - stack.lower[1, clause]), rules
+                )
                 continue
             if lower <= budget:
                 keep_split(data, memo, stack, graph, t, lower, budget, rules)

@@ -40,6 +40,7 @@ from optree.result import Trace
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine import search as engine
+from optree.solvers.engine.first_tree import ENTRY
 from optree.solvers.engine.stack import BOTTOM, DEPTH, STARTED, WANTED
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels import row_set_table
@@ -311,11 +312,12 @@ class Search:
         """Make a graph with the root, a memo with the known intervals of its children, and the rules of the kernel."""
         search = self.engine
         if search.data is None:
-            search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1])
-            search.stack = tables.new_stack(self.data, search.levels_left)
+            search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1], kind=ENTRY)
+            search.machines = [(tables.new_stack(self.data, search.levels_left), (search.memo.chain,))]
         search.tune(scale)
         rules = search.rules
-        self.rules = rules, rules._replace(margin=0, second=0, third=0), rules._replace(contained_words=int(INFINITE))
+        kept = rules._replace(margin=0, second=0, third=0, least_gain=min(0, rules.least_gain))
+        self.rules = rules, kept, rules._replace(contained_words=int(INFINITE))
         state = search.stack.state
         state[DEPTH], state[BOTTOM], state[STARTED], state[WANTED] = 1, 2, 1, 0
         supports.grow(search.memo, 1 + known.shape[1], search._keep).take()
@@ -325,7 +327,8 @@ class Search:
 
     def step(self, iterations: int) -> int:
         """Call the kernel that expands the graph."""
-        return expand.extend(self.data, self.engine.memo, self.engine.stack, self.graph, *self.rules, iterations)
+        engine = self.engine
+        return expand.extend(self.data, engine.memo, engine.stack, engine.shared, self.graph, *self.rules, iterations)
 
     def room(self, code: int) -> Room:
         """Return room in the node stack, the memo or the graph."""

@@ -7,7 +7,6 @@ why the tree does not depend on their number: ``shared_root.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -15,15 +14,16 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.problem import Problem
-from optree.solvers.driver import Gate, Room, Sweep, drive, time_alone, together
+from optree.solvers.driver import Room, Sweep, drive, time_alone
 from optree.solvers.kernels import memo as memos
-from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT, PAUSED
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.shared_root import NEXT, STOP, THREADS, UPPER, new_shared
 from optree.solvers.murtree.fast.squares import Squares, WholeTarget, new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, TWO_LEVELS, UNBUILT, Rules, Stack, new_stack
 from optree.solvers.murtree.limits import normal_splits
+from optree.solvers.team import Team
 from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
@@ -38,7 +38,7 @@ class Machine(NamedTuple):
 
     stack: Stack
     squares: Squares | None
-    chain: np.ndarray  # scratch memory of the memo
+    chain: tuple[np.ndarray]  # scratch memory of the memo
 
 
 class Search:
@@ -55,21 +55,21 @@ class Search:
         self.data, self.limits, self._target = data, limits, target
         self.many = True if target is None and data.classes > 2 else None
         self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
-        self.machines = [self._new_machine()]
+        self.machines = [self.new_machine(0)]
         self.stack, self.shared = self.machines[0].stack, new_shared(self.machines[0].stack)
-        self._gate = Gate(partial(self.shared.state.__setitem__, STOP))
+        self._team = Team(self, partial(self.shared.state.__setitem__, STOP))
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self._begun = None  # the seconds of the clock when the first search began
         self.ask(limits)
 
-    def _new_machine(self) -> Machine:
+    def new_machine(self, number: int) -> Machine:
         """Return the memory of a thread."""
         limits = self.limits
         stack, squares = new_stack(self.data, limits, self.data.classes + 1 if self.many else 2), None
         if self._target is not None:
             squares = new_squares(self._target, stack, limits.splits != NO_LIMIT)
-        return Machine(stack, squares, np.empty_like(self.memo.chain))
+        return Machine(stack, squares, (np.empty_like(self.memo.chain),))
 
     def ask(self, rules: Rules, budget: int = INFINITE) -> None:
         """Prepare a search, on one thread, for the best tree within these rules that costs less than ``budget``."""
@@ -86,7 +86,7 @@ class Search:
 
     def step(self, iterations: int, number: int = 0) -> int:
         """Call the kernel on the machine of a number; return its code."""
-        stack, squares, chain = self.machines[number]
+        stack, squares, (chain,) = self.machines[number]
         memo = self.memo._replace(chain=chain)
         return kernel.search(self.data, stack, memo, self.shared, self.rules, self.many, squares, iterations)
 
@@ -100,20 +100,13 @@ class Search:
         """Return the iterations and the supports in the memo."""
         return {"iterations": self.iterations, "supports": int(self.memo.used[0])}
 
-    def room(self, code: int) -> Room:
-        """Return room for more entries of the memo, for which the thread waits until no kernel runs."""
+    def room(self, code: int, number: int = 0) -> Room:
+        """Return room for more entries of the memo."""
+        more = 2 * int(self.shared.state[THREADS])
+        keep = partial(setattr, self, "memo")
+        return self._team.shared_room(lambda: memos.grow(self.memo, more, keep))
 
-        def grow() -> Room:
-            more = 2 * int(self.shared.state[THREADS])
-            return memos.grow(self.memo, more, lambda memo: setattr(self, "memo", memo))
-
-        def take() -> None:
-            with self._gate.alone():
-                grow().take()  # nothing, if another thread has just taken room
-
-        return Room(grow().size, take)
-
-    def _is_complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether the search has come to its end in all threads."""
         of_search = self.machines[: int(self.shared.state[THREADS])]
         return all(machine.stack.state[LEVEL] > self.rules.levels for machine in of_search)
@@ -125,7 +118,7 @@ class Search:
             return None
         frame = self.stack.frame[top]
         entry = self.memo.entry[frame["entry"]]
-        if self._is_complete():
+        if self.is_complete():
             return int(entry["upper"]), int(entry["lower"])
         bounds = self.shared.lower if state[THREADS] > 1 else self.stack.child_lower[top]
         bounds = bounds[:, : frame["allocations"], 1 : frame["columns"]]
@@ -139,61 +132,35 @@ class Search:
         The memo then holds the interval that was reached, so that another search may begin. Other threads join the
         search of the root once the searches take longer than a moment.
         """
-        end, self._limit = self.iterations + iterations, None
+        begun = self.iterations
         self._begun = clock.seconds() if self._begun is None else self._begun
-        if clock.budget.threads == 1:
-            self._work(0, clock, note, end)
-        elif time_alone(clock, self._begun) > 0:
-            self._work(0, clock, note, end, lambda: time_alone(clock, self._begun) <= 0)
-        else:
-            self._work(0, clock, note, min(self.iterations + 1 + int(_ALONE_AGAIN * self.quick), end))
-        if self._limit is None and self.iterations < end and not self._is_complete():
-            threads = self._join(clock)
-            try:
-                together(lambda number: self._work(number, clock, note, end), threads, self._interrupt)
-            except KeyboardInterrupt:
-                self._limit = "interrupted"
-        self.is_complete = self._is_complete()
+        is_later = time_alone(clock, self._begun) <= 0
+
+        def tell() -> None:
+            if interval := self.interval():
+                note(*interval)
+
+        limit = self._team.run(
+            clock,
+            begun + iterations,
+            first=max(1, int(self.quick)),
+            most=min(clock.budget.threads, len(self.data.rows) // 2),
+            alone=lambda: is_later or time_alone(clock, self._begun) > 0,
+            until=begun + 1 + int(_ALONE_AGAIN * self.quick) if is_later else INFINITE,
+            note=note and tell,
+        )
+        self.was_complete = self.is_complete()
         for number in range(int(self.shared.state[THREADS])):
             if 0 <= self.machines[number].stack.state[LEVEL] <= self.rules.levels:
                 self.step(kernel.CLOSE, number)
-        return self._limit
+        return limit
 
-    def _work(
-        self, number: int, clock: Clock, note: Note | None, end: int, is_over: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Run the search on one machine, until all machines have done the iterations up to ``end``, or ``is_over``."""
-        threads = int(self.shared.state[THREADS])
-        beside = self._gate.beside if threads > 1 else nullcontext
-
-        def step(quota: int) -> int:
-            with beside():
-                code = self.step(max(1, quota // threads), number)
-                if note and number == 0 and (interval := self.interval()):
-                    note(*interval)
-            return COMPLETE if self._limit or (code == PAUSED and is_over()) else code
-
-        sweep = Sweep(lambda: self.iterations, step, self.room)
-        limit = drive(sweep, clock, first=max(1, int(self.quick)), end=end)
-        self._limit = self._limit or limit
-
-    def _interrupt(self) -> None:
-        """Stop the threads."""
-        self._limit, self.shared.state[STOP] = "interrupted", 1
-
-    def _join(self, clock: Clock) -> int:
-        """Have other threads join the search, as memory allows; return the number of threads."""
-        threads = min(clock.budget.threads, len(self.data.rows) // 2)
-        arrays = (*self.stack, *(self.machines[0].squares or ()))
-        mib = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) / 2**20
-        while threads > len(self.machines) and not clock.has_room((threads - len(self.machines)) * mib):
-            threads -= 1
-        self.machines += [self._new_machine() for _ in range(threads - len(self.machines))]
+    def share(self, threads: int) -> None:
+        """Prepare the memory of all threads: the others begin at the root, with its bounds."""
         self.shared.state[THREADS], known = threads, self.shared.lower
         np.maximum(known, self.stack.child_lower[self.rules.levels], out=known)
         for machine in self.machines[1:threads]:
             self._begin(machine.stack)
-        return threads
 
     def _bounds(self) -> tuple[int, int, Rules | None]:
         """Return the interval within ``limits``, and the rules of the incumbent."""
@@ -239,7 +206,7 @@ class Search:
             self.ask(rules, budget)
             limit = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations)
             self.upper, self.lower, self.incumbent = self._bounds()
-            if self.is_complete and rules == self.limits and self.upper < budget:
+            if self.was_complete and rules == self.limits and self.upper < budget:
                 self.incumbent = rules
                 return "optimal"
             if limit:
