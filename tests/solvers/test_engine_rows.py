@@ -12,7 +12,7 @@ from support.problems import harder_problem, make
 from optree import solvers
 from optree.budget import Budget, Pace
 from optree.objective import Objective
-from optree.solvers import routing
+from optree.solvers import driver, routing
 from optree.solvers.engine import row_generation as engine_rows
 from optree.solvers.engine import search as engine_search
 
@@ -22,7 +22,7 @@ SOLVER = solvers.get("optree")
 def try_with_few(monkeypatch, seed):
     """Leave out rows of small problems, too, in various ways."""
     settings = {"_BEFORE": [1, 5000], "_FIRST": [1, 2, 3, 8], "_ADDED": [1, 4, 50]}
-    settings |= {"_MOST": [1, 2, 3], "_ERRING": [0, 1, 4]}
+    settings |= {"_MOST": [1, 2, 3], "_ERRING": [0, 1, 4], "_EAGERLY": [1, 100, 500, 10**9]}
     monkeypatch.setattr(routing, "_MIN_GROUPS", 1)
     for name, values in settings.items():
         monkeypatch.setattr(engine_rows, name, values[seed % len(values)])
@@ -35,6 +35,19 @@ def test_all_problems_are_solved_whatever_rows_come_first(monkeypatch):
         try_with_few(monkeypatch, seed)
         problem = harder_problem(seed)
         check("optree", problem, random_objective(seed, len(problem.y)), by_depth=False)
+
+
+@pytest.mark.slow
+def test_any_number_of_threads_finds_the_same_tree(monkeypatch):
+    monkeypatch.setattr(driver, "ALONE", 0)
+    monkeypatch.setattr(engine_search.Search, "_slice", lambda self: 2)
+    for seed in seeds(400, 8):
+        try_with_few(monkeypatch, seed)
+        problem, objective = harder_problem(seed), random_objective(seed, 30)
+        found = [SOLVER.solve(problem, objective, Budget(threads=number), by_depth=False) for number in (1, 2, 3)]
+        assert {result.status for result in found} == {"optimal"}
+        one, two, three = (result.tree.to_dict() for result in found)
+        assert one == two == three, seed
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum(monkeypatch):

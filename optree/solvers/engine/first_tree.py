@@ -28,8 +28,9 @@ An entry is closed if its upper bound is its lower bound. `leave` writes the cos
 the tree is the first one of its cost: a leaf, a stump, or a tree below the budget of a frame that is at its end. For
 another tree it writes one unit more, so that this tree closes no entry. By induction over the rows the children of p
 have first trees. Two threads that search one support find the same tree.
-**Used in** `Search.minimise`, whose budget is one unit above the incumbent's cost. Other searches (row generation,
-`lambda_path`, Rashomon sets) need any tree of least cost: all their places are 0, and they run on one thread.
+**Used in** `Search.minimise`. The main search has a budget one unit above the incumbent's cost, so that its tree does
+not depend on the incumbent. Other searches need any tree of least cost (short searches of row generation,
+`lambda_path`, Rashomon sets, no penalty, a limit on splits): all their places are 0, and they run on one thread.
 **Worth**: a search for the first tree makes 1.01 times the visits of a search for any tree.
 """
 

@@ -14,8 +14,10 @@ linear program (Dantzig, Fulkerson, Johnson: Solution of a large-scale traveling
 **Worth**: without it 1.9 and 2.2 times the seconds of search on two problems of mushroom.
 
 A search among some rows ends as soon as it finds a tree that would cost less than the incumbent; only a search without
-such a tree runs to its end, and is the proof. Where trees misclassify few rows, a tenth of the rows suffices. Where
-they misclassify many, row generation gives up soon, and the search among all rows continues with the best tree found.
+such a tree runs to its end, and is the proof. A long search does not end with such a tree: other threads join, and it
+finds the first tree (``first_tree.py``). So the next rows, and the tree, are the same for any number of threads. Where
+trees misclassify few rows, a tenth of the rows suffices. Where they misclassify many, row generation gives up soon, and
+the search among all rows continues with the best tree found.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from optree.solvers.stages import Starts
 from optree.tree import Tree
 
 _BEFORE = 3_000_000  # words of all rows and columns, times visits, of a first search among all rows
+_EAGERLY = 1_000_000_000  # the same of a search among some rows, before other threads join
 _FIRST = 32  # T begins with one group of rows in _FIRST, and with as many of the heaviest groups
 _ADDED = 4  # at most one group for _ADDED groups of T is added at once
 _MOST = 4  # T has at most one group in _MOST, else row generation gives up; ...
@@ -88,7 +91,11 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool], starts: St
                 search.count(iterations)
                 others = int((total - heaviest)[~inside].sum()) * scale.error
             trace = _OfAllRows(task.trace, cost, others)
-            status, low, tree = search.minimise(scale, task.clock.start(), trace, cost - others, eager=True)
+            limits = scale, task.clock.start(), trace, cost - others
+            eagerly = max(1, _EAGERLY // len(search.data.bits)) if search.data is not None else None
+            status, low, tree = search.minimise(*limits, eager=True, iterations=eagerly)
+            if status is None and tree is None:
+                status, low, tree = search.minimise(*limits, first=True)
             lower, iterations = max(lower, low + others), search.iterations
             if tree is None:
                 break

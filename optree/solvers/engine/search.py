@@ -82,7 +82,8 @@ class Search:
         may_split = self.leaf and self.levels_left and objective.max_splits != 0
         data = layout(problem, objective.min_samples_leaf > 1, check=check) if may_split else None
         self.data, self.memo, self.shares, self.scale = data, None, None, None
-        self.other_iterations, self.starts, self.shared, self.first = 0, None, new_shared(), False
+        self.other_iterations, self.starts, self.shared = 0, None, new_shared()
+        self.first, self.ties = False, 0  # of the last search: see `minimise`
         self.machines, self._begun = [], None  # the memory of each thread; the seconds of the clock at the first search
         self._team = Team(self, partial(self.shared.state.__setitem__, HURRY))
         self.root: dict[int, int] = {}  # entry of all rows, by limit on splits
@@ -135,6 +136,7 @@ class Search:
         iterations: int | None = None,
         starts: Starts | None = None,
         first: bool = False,
+        ties: bool = False,
     ) -> tuple[str | None, int, Tree | None]:
         """Search for a tree of least cost.
 
@@ -155,20 +157,23 @@ class Search:
         starts : Starts, optional
             Heuristic trees, whose best tree becomes the incumbent during the search.
         first : bool
-            Whether to find the first tree of ``first_tree.py``, which may cost as much as the incumbent, on all threads
-            of the clock's budget. Else the tree costs less than the incumbent, and one thread finds it, as it does
-            without a penalty (where the first tree may have splits of no use) and under a limit on splits.
+            Whether to find the first tree of ``first_tree.py``, on all threads of the clock's budget. Else one thread
+            finds any tree of least cost, as it does without a penalty (where the first tree may have splits of no use)
+            and under a limit on splits.
+        ties : bool
+            Whether the first tree may cost as much as the incumbent.
 
         Returns
         -------
         (str or None, int, Tree or None)
             Status, None if the search ended by ``eager`` or ``iterations``; lower bound; a tree cheaper than the
-            incumbent (or as cheap, if it is the first tree), or None.
+            incumbent (or as cheap, with ``ties``), or None.
         """
         self.offset = self.constant * scale.error + (scale.penalty if self.objective.penalty == "leaf" else 0)
         leaf = self.leaf * scale.error
         self.incumbent = leaf if incumbent is None else min(leaf, incumbent - self.offset)
         self.first = first and scale.penalty > 0 and self.objective.max_splits is None
+        self.ties = int(ties and self.first)
         if self.data is None or leaf <= scale.penalty:
             status, lower = "optimal", self.incumbent
             clock.searched()
@@ -177,16 +182,16 @@ class Search:
             self.starts = starts
             self.stack.state[WANTED] = self.incumbent if eager else 0
             self.stack.state[EARLIEST] = self.stack.state[ITERATIONS] + _EAGER
-            budget = self.incumbent + self.first
+            budget = self.incumbent + self.ties
             budget = budget if expected is None else min(budget, expected - self.offset + 1)
             status = self._try_without_limit(clock) or self._run(budget, clock, trace, iterations)
-            if status is None and budget < self.incumbent + self.first:
-                status = self._run(self.incumbent + self.first, clock, trace)
+            if status is None and budget < self.incumbent + self.ties:
+                status = self._run(self.incumbent + self.ties, clock, trace)
             self.starts = None
             clock.searched()
             lower = self.interval()[1]
         found = self._found(scale)
-        if not found and leaf == self.incumbent and (incumbent is None or leaf < incumbent - self.offset + self.first):
+        if not found and leaf == self.incumbent and (incumbent is None or leaf < incumbent - self.offset + self.ties):
             return status, lower + self.offset, Tree.leaf(self.problem)
         return status, lower + self.offset, self._best() if found else None
 
@@ -195,7 +200,7 @@ class Search:
         if self.data is None or self.scale != scale:
             return False
         at = self._root_entry()
-        return at >= 0 and int(self.memo.entry[at]["upper"]) < self.incumbent + self.first
+        return at >= 0 and int(self.memo.entry[at]["upper"]) < self.incumbent + self.ties
 
     def tune(self, scale: Scale) -> None:
         """Convert the intervals of the memo to another scale.
@@ -304,7 +309,7 @@ class Search:
     def _start_from(self, cost: int) -> None:
         """Lower the incumbent's cost, and with it the budgets on the node stacks."""
         self.incumbent = min(self.incumbent, cost)
-        self._budget = min(self._budget, self.incumbent + self.first)
+        self._budget = min(self._budget, self.incumbent + self.ties)
         for stack, _ in self.machines:
             self._lower_budgets(stack)
 

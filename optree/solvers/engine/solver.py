@@ -19,8 +19,8 @@ visit takes O(words of the rows * columns) for each split that its single bound 
 is exponential in the number of features in the worst case.
 
 Ties are broken by an order of the splits (``first_tree.py``), and a leaf comes before splits of equal cost. So every
-machine returns the same tree, for any number of threads. Under a limit on splits, and where row generation ends the
-search, ties are broken by the order of visits, on one thread.
+machine returns the same tree, for any number of threads. Where row generation ends the search, without a penalty, and
+under a limit on splits, the tree depends on the order of visits as well, which no clock changes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
     if status is None:
         starts.best, incumbent = best, None if best is None else task.cost(best)
         status, lower, tree = search.minimise(
-            task.scale, task.clock, task.trace, incumbent, task.upper_bound, starts=starts, first=True
+            task.scale, task.clock, task.trace, incumbent, task.upper_bound, starts=starts, first=True, ties=True
         )
         best, bound, name = starts.best if tree is None else tree, max(bound, lower), ENGINE
     return Outcome(best, bound, status, search.counters, name)
