@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from support.modes import COMPILED, FULL, compiled_only, seeds
 from support.objectives import limited_objective, random_objective
 from support.oracle import accepted, check
-from support.problems import binary_problem, harder_problem, noise, random_problem, with_costs
+from support.problems import binary_problem, harder_problem, nested_problem, noise, random_problem, with_costs
 from support.refusal import refused
 from support.thresholds import every_cut, numbers, shallow_objective
 
@@ -200,11 +200,15 @@ def test_the_tree_of_the_engine_is_the_same_and_optimal(visits, joined, monkeypa
 def test_the_first_tree_does_not_depend_on_what_the_memo_holds(monkeypatch):
     """Other budgets, other halves and another order of the visits fill the memo with other intervals."""
     monkeypatch.setattr(driver, "ALONE", 0)
-    penalised = [case for case in engine_cases(seeds(600, 15)) if case[1].regularization]
-    for problem, objective in penalised:
-        options = {"by_depth": False, "few_rows": False}
-        one = ENGINE.solve(problem, objective, **options).tree.to_dict()
-        for off in ("easier_first", "by_halves", "best_first", "lazy", "two_split_bound", "cover_bound", "contained"):
+    monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_LONG", 1)
+    numbers = seeds(600, 15)
+    nested = [(nested_problem(seed), Objective.of(f"{1 + seed % 4}/60")) for seed in numbers]
+    options = {"by_depth": False, "few_rows": False}
+    for problem, objective in [*nested, *(case for case in engine_cases(numbers) if case[1].regularization)]:
+        one, two = trees_of(ENGINE, problem, objective, (1, 2), **options)
+        assert one == two
+        for off in ("easier_first", "by_halves", "best_first", "lazy", "two_split_bound", "cover_bound"):
             assert ENGINE.solve(problem, objective, **options, **{off: False}).tree.to_dict() == one, off
         other = solvers.get("exhaustive").solve(problem, objective).tree
         assert ENGINE.solve(problem, objective, incumbent=other, **options).tree.to_dict() == one

@@ -122,3 +122,17 @@ def noise(rows, columns):
 
 
 problems = st.builds(random_problem, st.integers(0, 2**32 - 1))
+
+
+def nested_problem(seed):
+    """Return a problem of binary columns of which many hold a part of the rows of another one."""
+    random = np.random.RandomState(seed)
+    rows, groups = random.randint(14, 40), random.randint(3, 5)
+    whole = random.randint(2, size=(rows, groups))
+    parts = [
+        whole[:, j] & (random.random_sample(rows) < 0.8) for j in range(groups) for _ in range(random.randint(1, 3))
+    ]
+    codes = np.column_stack([whole, *parts])
+    y = whole[:, 0] | whole[:, 1] & whole[:, 2]
+    y[random.random_sample(rows) < 0.1] ^= 1
+    return make(codes[:, random.permutation(codes.shape[1])], y, [2] * codes.shape[1], 2)

@@ -14,8 +14,7 @@ with x at the root.
 the tree of S - R for S - Q. On S - Q this tree misclassifies at most n(R - Q) more rows than on S - R. So the new tree
 costs at most penalty + error * (leaf(Q) + n(R - Q)) + opt(S - R) <= penalty + error * l(R) + opt(S - R). It has no more
 splits or levels. (Mostly R is a subset of Q, and best as a leaf.) So x is pruned in S, but not in subsets, where y may
-separate no rows. One of two splits with equal children stays, as a pruned split prunes no other. A search for the first
-tree (``first_tree.py``) prunes x only if y precedes x, or if the inequality is strict.
+separate no rows. One of two splits with equal children stays, as a pruned split prunes no other.
 **Used in** `contain`. Not used with a minimum of rows in a leaf, as a leaf could become too small. Not used if a
 penalty per leaf meets multiway splits, as the tree of S - R could reach a leaf that was empty.
 **Worth**: 1.07 times fewer visits, 1.05 times fewer seconds, 2.7 times on mushroom (ablation, ``contained``).
@@ -104,8 +103,7 @@ def contain(stack, d, t, rules):
         other = min(leaf_in + weight_of(everything - mine - here, rest), leaf_out + weight_of(mine - both[c], rest))
         other -= min(outside[c], split + rest)
         more = min(more, other)
-        may_tie = not rules.first or bound[c - 1] > kept or (bound[c - 1] == kept and c - 1 > t)
-        bound[c - 1] = max(bound[c - 1], PRUNED_HERE if more < may_tie else 0)
+        bound[c - 1] = max(bound[c - 1], PRUNED_HERE if more <= 0 else 0)
     bound[t] = kept
 
 

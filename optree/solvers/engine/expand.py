@@ -201,13 +201,15 @@ def expand(data, memo, stack, shares, d, rules):
         tried += not pruned
     frame["floor"] = floor
     sort_by(bound, order, tried)
-    kept = ZERO
+    kept, best = ZERO, np.int64(-1)
     for i in range(tried):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
         if bound[t] >= PRUNED_HERE:
             continue
-        if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
+        # a split that ties with the incumbent may prune it, or another split
+        may_prune = frame["place"] > 0 and bound[t] == frame["upper"] and bound[t] < frame["budget"]
+        if (rules.lazy and bound[t] >= target and not may_prune) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
         stack.rank[d, t] = i + 1 if rules.first else 0
@@ -215,20 +217,23 @@ def expand(data, memo, stack, shares, d, rules):
         if shares is not None and is_limited(stack, d):
             lower, upper = share_out(data, stack, shares, d, t)
         improve(frame, upper, stack.feature[d, t], stack.rank[d, t])
-        if lower < min(target, upper):
+        if lower < min(frame["budget"], frame["upper"] + (frame["place"] > 0), upper):
             lower, upper = recall(data, memo, stack, shares, d, t, rules)
             improve(frame, upper, stack.feature[d, t], stack.rank[d, t])
             # not at the root: its search is best first, by bounds that tell its splits apart
             if d > 1 and rules.cover_bound and lower < min(frame["budget"], frame["upper"], upper):
                 target = min(frame["budget"], frame["upper"])
                 lower = cover_children(data, stack, shares, d, t, lower, target, rules)
-        if lower < min(frame["budget"], frame["upper"]):
+        best = t if frame["place"] == i + 1 else best
+        if lower < min(frame["budget"], frame["upper"] + (frame["place"] > 0)):
             stack.total[d, t] = lower
             stack.later[d, t] = 0
             order[kept] = t
             kept += 1
         else:
             frame["floor"] = min(frame["floor"], lower)
+    if best >= 0 and frame["place"] == stack.rank[d, best] and bound[best] >= PRUNED_HERE:
+        frame["place"] = INFINITE  # any other tree of this cost replaces it
     found, kept = kept, ZERO
     for i in range(found):
         if bound[order[i]] < PRUNED_HERE:  # else a later split pruned it by B6

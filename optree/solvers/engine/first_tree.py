@@ -10,7 +10,7 @@ ICCA Journal, 1996.)
 ========== =============================================================================================================
 S          support of a node, with the levels left
 T(S)       optimal cost of S
-order      of the splits that B3 keeps in S: by the bound of single splits (B1), then by feature
+order      of the splits that B3 and B6 keep in S: by the bound of single splits (B1), then by feature
 first tree a leaf if it costs T(S); else the first stump by feature that costs T(S); else the first split in the order
            that attains T(S), with first trees as children
 ========== =============================================================================================================
@@ -18,11 +18,16 @@ first tree a leaf if it costs T(S); else the first stump by feature that costs T
 **Statement.** With a penalty, and without a limit on splits, a search to its end with a budget above T(S) finds the
 first tree of S, for any number of threads, and for any intervals that such searches left in the memo.
 **Proof.** The order is a property of S. Bounds of single splits are numbers of S. A split that B3 prunes on a superset
-is pruned on S, too, since no gain grows on subsets. Let no leaf and no stump cost T(S), and let p be the first split
-that attains T(S). A lower bound of p is at most T(S). `target_of` refuses p only if the budget is at most T(S), or if
-the incumbent costs T(S) and is a leaf, a stump or a split before p. Neither is the case. B6 refuses a split if another
-split costs less, or if a split before it costs no more. Neither holds for p. So p is searched until both of its
-children are known, and `improve` has it replace an incumbent of the same cost.
+is pruned on S, too, since no gain grows on subsets. Let no leaf and no stump cost T(S), and let A be the splits that B3
+keeps and that attain T(S). Their bounds are at most T(S), so `expand` reaches each of them: it passes a split over only
+if the bound is at the budget or above the incumbent, or at the cost of a leaf or stump. B6 prunes a split of A for
+another split of A alone, in the order. So the splits of A that B6 prunes are a property of S. The last split of A that
+`expand` reaches is not pruned.
+
+Let p be the first split of A that is not pruned. It is a candidate after `expand`, which keeps bounds of T(S). From
+there on `target_of` refuses p only if an incumbent of cost T(S) precedes it. An incumbent that B6 prunes precedes no
+split, and after `expand` only candidates become incumbents. So p is searched until both of its children are known, and
+`improve` has it replace an incumbent of the same cost.
 
 An entry is closed if its upper bound is its lower bound. `leave` writes the cost of the frame's tree as upper bound if
 the tree is the first one of its cost: a leaf, a stump, or a tree below the budget of a frame that is at its end. For
