@@ -68,7 +68,7 @@ class Team:
             See `drive`.
         """
         self.threads, self.limit = 1, None
-        if most == 1:
+        if most <= 1:
             self._work(0, clock, end, first, note, stop)
             return self.limit
         if alone():

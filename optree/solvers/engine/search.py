@@ -351,10 +351,13 @@ class Search:
 
     def room(self, code: int, number: int = 0) -> Room:
         """Return room in the node stack of a thread or in the memo."""
-        if code == NO_DEPTH:
-            return tables.grow_stack(self.machines[number][0], self.shares)
-        threads = int(self.shared.state[THREADS])
-        return self._team.shared_room(lambda: supports.grow(self.memo, threads, self._keep))
+
+        def grow() -> Room:
+            if code == NO_DEPTH:
+                return tables.grow_stack(self.machines[number][0], self.shares)
+            return supports.grow(self.memo, int(self.shared.state[THREADS]), self._keep)
+
+        return self._team.shared_room(grow)  # the first thread reads all stacks
 
     def _keep(self, memo: supports.Memo) -> None:
         self.memo = memo
