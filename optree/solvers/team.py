@@ -31,12 +31,13 @@ class Team:
     ``hurry(True)`` has the running kernels return soon, and ``hurry(False)`` lets kernels run again.
     """
 
-    def __init__(self, search, hurry: Callable[[bool], None]):
-        self.search, self._hurry, self._gate = search, hurry, Gate(hurry)
+    def __init__(self, hurry: Callable[[bool], None]):
+        self._hurry, self._gate = hurry, Gate(hurry)
         self.threads, self.limit = 1, None
 
     def run(
         self,
+        search,
         clock: Clock,
         end: int = INFINITE,
         *,
@@ -51,6 +52,8 @@ class Team:
 
         Parameters
         ----------
+        search : object
+            See the class. The team keeps no reference to it, so that a search is freed with its last reference.
         clock : Clock
         end : int, optional
             The number of iterations at which to pause.
@@ -69,15 +72,15 @@ class Team:
         """
         self.threads, self.limit = 1, None
         if most <= 1:
-            self._work(0, clock, end, first, note, stop)
+            self._work(search, 0, clock, end, first, note, stop)
             return self.limit
         if alone():
-            self._work(0, clock, min(until, end), first, note, stop, lambda: not alone())
-        if not (self.limit or self.search.iterations >= end or self.search.is_complete()):
-            self._join(clock, most)
+            self._work(search, 0, clock, min(until, end), first, note, stop, lambda: not alone())
+        if not (self.limit or search.iterations >= end or search.is_complete()):
+            self._join(search, clock, most)
 
             def work(number: int) -> None:
-                self._work(number, clock, end, first, note, stop)
+                self._work(search, number, clock, end, first, note, stop)
 
             try:
                 together(work, self.threads, self._interrupt)
@@ -85,9 +88,9 @@ class Team:
                 self.limit = "interrupted"
         return self.limit
 
-    def _work(self, number: int, clock: Clock, end: int, first: int, note, stop, is_over=lambda: False) -> None:
+    def _work(self, search, number: int, clock: Clock, end: int, first: int, note, stop, is_over=lambda: False) -> None:
         """Search on one machine, until all machines have done the iterations up to ``end``, or ``is_over``."""
-        search, threads = self.search, self.threads
+        threads = self.threads
         beside = self._gate.beside if threads > 1 else nullcontext
 
         def step(quota: int) -> int:
@@ -101,16 +104,16 @@ class Team:
         limit = drive(sweep, clock, first=first, end=end, stop=None if number else stop)
         self.limit = self.limit or limit
 
-    def _join(self, clock: Clock, most: int) -> None:
+    def _join(self, search, clock: Clock, most: int) -> None:
         """Have other threads join the search, as memory allows."""
-        machines, threads = self.search.machines, most
+        machines, threads = search.machines, most
         mib = sum(getattr(array, "nbytes", 0) for part in machines[0] for array in part or ()) / 2**20
         while threads > len(machines) and not clock.has_room((threads - len(machines)) * mib):
             threads -= 1
         while len(machines) < threads:
-            machines.append(self.search.new_machine(len(machines)))
+            machines.append(search.new_machine(len(machines)))
         self.threads = threads
-        self.search.share(threads)
+        search.share(threads)
 
     def _interrupt(self) -> None:
         """Stop the threads."""

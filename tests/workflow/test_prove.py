@@ -156,8 +156,9 @@ def test_a_wrong_bound_in_the_engine_is_caught(tmp_path):
     checkout = Checkout(tmp_path)
     engine = tmp_path / "optree" / "solvers" / "engine" / "search.py"
     text = engine.read_text()
-    assert text.count("margin=gains[0],") == 1
-    engine.write_text(text.replace("margin=gains[0],", "margin=6 * gains[0],"))
+    gains = "leaves * scale.penalty // scale.error"
+    assert text.count(gains) == 1
+    engine.write_text(text.replace(gains, f"6 * {gains}"))
     experiment = PROVEN["experiments"][0] | {"encodings": ["onehot-drop-first"], "splits": ["full"]}
     experiment["regularization"] = ["0.01"]
     config = PROVEN | {"prove": True, "experiments": [experiment]}

@@ -85,7 +85,7 @@ class Search:
         self.other_iterations, self.starts, self.shared = 0, None, new_shared()
         self.first, self.ties = False, 0  # of the last search: see `minimise`
         self.machines, self._begun = [], None  # the memory of each thread; the seconds of the clock at the first search
-        self._team = Team(self, partial(self.shared.state.__setitem__, HURRY))
+        self._team = Team(partial(self.shared.state.__setitem__, HURRY))
         self.root: dict[int, int] = {}  # entry of all rows, by limit on splits
         if data is not None:
             self.memo = supports.new_memo(data.rows.shape[1], kind=ENTRY)
@@ -272,7 +272,9 @@ class Search:
         try:
             while True:
                 due = self.starts.due if self.starts else INFINITE
-                limit = self._team.run(clock, min(end, due), first=first, most=most, alone=alone, note=note, stop=stop)
+                limit = self._team.run(
+                    self, clock, min(end, due), first=first, most=most, alone=alone, note=note, stop=stop
+                )
                 if limit or self.iterations < due or self.is_complete():
                     break
                 self._start_from(self.starts.improve() - self.offset)

@@ -57,7 +57,7 @@ class Search:
         self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.machines = [self.new_machine(0)]
         self.stack, self.shared = self.machines[0].stack, new_shared(self.machines[0].stack)
-        self._team = Team(self, partial(self.shared.state.__setitem__, STOP))
+        self._team = Team(partial(self.shared.state.__setitem__, STOP))
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self._begun = None  # the seconds of the clock when the first search began
@@ -141,6 +141,7 @@ class Search:
                 note(*interval)
 
         limit = self._team.run(
+            self,
             clock,
             begun + iterations,
             first=max(1, int(self.quick)),
