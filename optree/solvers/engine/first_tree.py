@@ -1,11 +1,11 @@
 """The first tree, which decides ties; and threads, which share one search.
 
 A search on several threads is the same search in each thread. Each thread has a node stack of its own, and all threads
-read and write one memo. A thread marks the entry of a support while it searches the support. Another thread that comes
-to a marked support searches other splits of the node above first. It joins the first thread if no other split is left.
-Below, it meets marked supports again. So threads part at the first level that has work for all of them. The thread that
-solves the root ends the search. (Marks and deferred splits: Weill, The ABDADA distributed minimax-search algorithm,
-ICCA Journal, 1996.)
+read and write one memo. A thread marks the entry of a support while it searches the support. Another thread that
+reaches a marked support searches other splits of the node above first. It joins the first thread if no other split is
+left. Below, it meets marked supports again. So threads part at the first level that has work for all of them. The
+thread that solves the root ends the search. (Marks and deferred splits: Weill, The ABDADA distributed minimax-search
+algorithm, ICCA Journal, 1996.)
 
 ========== =============================================================================================================
 S          support of a node, with the levels left

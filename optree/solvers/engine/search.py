@@ -34,7 +34,8 @@ _BY_NAME = ("two_split_bound", "cover_bound", "easier_first", "by_halves", "lazy
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool], first: bool) -> Rules:
     """Return the units of cost and the techniques that are on."""
-    binary, per_leaf = data.n_binary == len(data.feature), objective.penalty == "leaf" and scale.penalty > 0
+    binary = data.n_binary == len(data.feature)
+    per_leaf = objective.penalty == "leaf" and scale.penalty > 0  # a penalty of 0 is per split: then B3 holds
     min_rows = objective.min_samples_leaf if data.n_totals > 1 else 0
     gains = [min(leaves * scale.penalty // scale.error, data.most) if on["gain_bound"] else 0 for leaves in (1, 2, 3)]
     return Rules(
@@ -46,7 +47,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         third=gains[2] - gains[0],
         min_rows=min_rows,
         max_children=int(INFINITE) // 2 // max(1, scale.penalty),
-        per_leaf=per_leaf,  # a penalty of 0 is per split: then B3 holds
+        per_leaf=per_leaf,
         count_classes=int(on["class_bound"] and (per_leaf or binary)),
         least_gain=gains[0] if binary or not (per_leaf or min_rows > 1) else -1,
         contained_words=_LONG if on["contained"] else int(INFINITE),
@@ -316,7 +317,7 @@ class Search:
             self._lower_budgets(stack)
 
     def _lower_budgets(self, stack: Stack) -> None:
-        """Lower the budgets on a node stack to those of the search."""
+        """Lower the budgets on a node stack to the budget of the search."""
         budget, depth, limited = self._budget, int(stack.state[DEPTH]), self.splits_left != NO_LIMIT
         stack.frame[0]["budget"] = min(int(stack.frame[0]["budget"]), budget)
         for d in range(1, depth + 1):
