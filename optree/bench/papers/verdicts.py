@@ -40,7 +40,7 @@ MEANING = {
     "other side of 1": "the printed ratio is above one and the measured ratio below, or the reverse",
     "not reproduced": "the measured value differs, and is final",
     "undecided": "a limit stopped the run before it could decide about the printed value, or the difference is noise",
-    "not run": "there is no record of this run",
+    "not run": "there is no record of this run, or the claim is about more datasets than were run",
 }
 _RESULTS = {
     **dict.fromkeys(("same data", "recomputed", "consistent with the optimum"), CONSISTENT),

@@ -7,7 +7,7 @@ import pandas as pd
 from optree.bench.papers.claims import declare
 from optree.bench.papers.gosdt.figures import of_cuts
 from optree.bench.papers.spec import Results
-from optree.bench.papers.verdicts import reproduced
+from optree.bench.papers.verdicts import MISSING, reproduced
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.comparison import CERTIFIED, geometric_mean
 from optree.bench.tables.formats import Table
@@ -56,7 +56,7 @@ def _faster(name: str, wide: pd.DataFrame, proven: pd.DataFrame) -> dict:
     limited = int((~proven[OLD][decided].astype(bool)).sum())
     claim, paper = f"{name}: faster than OSDT", "several orders of magnitude (section 5)"
     if len(ratios) < _FEW:
-        return declare(claim, paper, "", TOLERANCES["faster"], "undecided", f"too few problems: {len(ratios)}")
+        return declare(claim, paper, "", TOLERANCES["faster"], MISSING, f"too few problems: {len(ratios)}")
     mean = geometric_mean(ratios)
     text = f"{mean:.3g} times over {len(ratios)} problems; OSDT reached a limit on {limited}"
     if mean >= _FACTOR:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from optree.bench.papers.claims import declare
 from optree.bench.papers.spec import Results
-from optree.bench.papers.verdicts import reproduced
+from optree.bench.papers.verdicts import MISSING, reproduced
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.comparison import CERTIFIED, geometric_mean
 from optree.bench.tables.formats import Table
@@ -179,7 +179,7 @@ def _gosdt(name: str, runs: pd.DataFrame) -> list[dict]:
     claims = [
         declare(f"{name}: searches that reach a limit", f"{TIMED_OUT:.0%} of 68 datasets",
                 f"{share:.0%} of {len(runs)} datasets", TOLERANCES["gosdt, time"],
-                "undecided" if few else "reproduced" if same else "other data",
+                MISSING if few else "reproduced" if same else "other data",
                 few or ("" if same else "another machine, and another program than in 2020"))
     ]  # fmt: skip
     if len(trees):
@@ -188,6 +188,6 @@ def _gosdt(name: str, runs: pd.DataFrame) -> list[dict]:
         claims.append(
             declare(f"{name}: depth of the trees", f"{SHALLOW:.0%} to depth {SPARSE_DEPTH}, at most {DEEPEST}",
                     f"{shallow:.0%} of {len(trees)} to depth {SPARSE_DEPTH}, at most {deepest:.0f}",
-                    TOLERANCES["gosdt, depth"], "undecided" if few else reproduced(holds), few)
+                    TOLERANCES["gosdt, depth"], MISSING if few else reproduced(holds), few)
         )  # fmt: skip
     return claims

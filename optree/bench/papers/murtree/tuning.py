@@ -15,7 +15,7 @@ import pandas as pd
 
 from optree.bench.papers.claims import declare
 from optree.bench.papers.spec import Results
-from optree.bench.papers.verdicts import reproduced
+from optree.bench.papers.verdicts import MISSING, reproduced
 from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance, seconds
@@ -209,10 +209,10 @@ def _times(found: pd.DataFrame) -> list[dict]:
 
 
 def _decided(claim: str, paper: str, text: str, tolerance: str, verdict: str, count: int) -> dict:
-    """Return a claim about a number of datasets: not run without a dataset, undecided with few."""
-    few = f"too few datasets: {count}" if 0 < count < _FEW else ""
-    verdict = "undecided" if few else verdict if count else "not run"
-    return declare(claim, paper, text, TOLERANCES[tolerance], verdict, few)
+    """Return a claim about a number of datasets, which counts as not run with too few datasets."""
+    few = count < _FEW
+    why = f"too few datasets: {count}" if few else ""
+    return declare(claim, paper, text, TOLERANCES[tolerance], MISSING if few else verdict, why)
 
 
 def _better(method: str, text: str, better: int, worse: int) -> dict:
