@@ -1,4 +1,4 @@
-"""DPDT, KDD 2025: Tables 1 to 6, a claim per printed number.
+"""DPDT, KDD 2025: Tables 1 to 6 and the XOR board, a claim per printed number.
 
 Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures are in ``figures.py``.
 """
@@ -38,6 +38,7 @@ _TOLERANCES = {
     **roots.TOLERANCES,
     **searches.TOLERANCES,
     **flow.TOLERANCES,
+    **dict.fromkeys(("no training error", "training errors"), "none: exact"),
     **{"accuracy": "0.001", "accuracy, %": "0.1", "operations": "3 %", "splits": "3 %", "ends": "12 hours"},
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
@@ -129,6 +130,12 @@ def _show(_: str, measured: str) -> Finding:
     return Finding(measured, "", "other data")
 
 
+def _judge_errors(_: str, measured: tuple[bool, float]) -> Finding:
+    """Judge a statement about the training errors of a tree; the second part is the tree's training accuracy."""
+    holds, accuracy = measured
+    return Finding(f"accuracy {accuracy:.4g}", "", verdicts.reproduced(holds))
+
+
 def _one(runs: pd.DataFrame, dataset: str, model: str, split: str = FULL) -> dict:
     """Return the run of a model, empty if there is none."""
     found = runs[runs["dataset"].eq(dataset) & runs["model"].eq(model) & runs["split"].eq(split)]
@@ -178,6 +185,14 @@ def table_1(results: Results) -> Iterator[_Claim]:
         exact, work = float(printed["ops_quantbnb"]), _trained(runs, row, models["dpdt_full"]).get("iterations")
         judge = partial(_judge_orders, paper=exact / float(printed["ops_dpdt_full"]))
         yield row, models["dpdt_full"], _FEWER, "100 to 10,000", exact / work if work else None, judge
+
+
+def figure_1(results: Results) -> Iterator[_Claim]:
+    """Yield claims on the XOR board: of depth 2, DPDT's tree has no training error (Theorem 5.2), CART's has some."""
+    for model, name, perfect in (("dpdt-2", "no training error", True), ("cart-2", "training errors", False)):
+        accuracy = _one(results.models, "xor-board", model).get("train")
+        measured = None if accuracy is None else ((accuracy == 1) == perfect, accuracy)
+        yield "xor-board", model, name, "yes (Lemma 5.7)", measured, _judge_errors
 
 
 def table_2(results: Results) -> Iterator[_Claim]:
@@ -301,6 +316,7 @@ def table_6(results: Results) -> Iterator[_Claim]:
 
 
 _TABLES = {
+    "xor": ("Figure 1 and Theorem 5.2: the XOR board, depth 2", figure_1),
     "1": ("Table 1: training accuracy and operations at depth 3", table_1),
     "2": ("Table 2: importance of hyperparameters", table_2),
     "3": ("Table 3: KDD Cup 99 at depth 10", table_3),
