@@ -22,6 +22,8 @@ from optree import solvers
 from optree.budget import Budget, Clock, rss_mib
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers import driver, stages
+from optree.solvers.engine import search as engine
 from optree.solvers.kernels.codes import COMPLETE, PAUSED
 from optree.solvers.murtree.fast.search import Search as DepthLimited
 from optree.solvers.rashomon import counts as rashomon_counts
@@ -32,6 +34,7 @@ from optree.solvers.rashomon.search import Search
 from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
 from optree.solvers.rashomon.votes import Votes
+from optree.solvers.team import Team
 
 SOLVER = solvers.get("rashomon")
 BOUNDS = [{"multiplier": "0.05"}, {"multiplier": "0.3"}, {"multiplier": "1"}, {"adder": "0.06"}, {"bound": "0.35"}]
@@ -187,6 +190,55 @@ def test_sets_of_four_and_five_levels(monkeypatch, number):
     monkeypatch.setattr(DepthLimited, "widen", lambda *given: widened.append(len(given)) or widen(*given))
     assert max(check_shallow(seed) for seed in seeds(number, 10)) > 100
     assert {*widened} == {3, 5}  # the root, and children of the root
+
+
+def test_a_node_without_open_children_is_widened(monkeypatch):
+    widen = DepthLimited.widen
+    monkeypatch.setattr(rashomon, "_BEFORE", 1)
+    monkeypatch.setattr(DepthLimited, "widen", lambda *given: widen(*given)[: 0 if len(given) == 5 else None])
+    assert sum(check_shallow(seed) for seed in seeds(5, 10)) > 100
+
+
+def test_the_tree_of_a_set_is_optimal_if_a_heuristic_tree_is(monkeypatch):
+    """Heuristic trees come after an iteration each; an optimal one leaves the engine without a tree of its own."""
+    monkeypatch.setattr(stages, "_WORDS", (1, 1, 1, 1))
+    improve, costs = stages.Starts.improve, []
+    monkeypatch.setattr(stages.Starts, "improve", lambda starts: costs.append(improve(starts)) or costs[-1])
+    found = 0
+    for seed in seeds(60, 20):
+        problem, wanted, bound = draw(seed)
+        costs.clear()
+        result = SOLVER.solve(problem, wanted, starts=True, **bound)
+        assert result.cost == result.lower_bound
+        found += bool(costs) and min(costs) == result.lower_bound
+    assert found > 5
+
+
+def graph_of(search: Search) -> tuple:
+    """Return the bounds and the arrays of a graph."""
+    graph = search.graph
+    nodes = [graph.node[name].tolist() for name in ("budget", "opt", "leaf", "label", "first_edge", "n_edges")]
+    edges = [graph.edge[name].tolist() for name in ("cost", "feature", "child", "nodes", "heaviest")]
+    return search.optimum, search.certified, nodes, edges, graph.child.tolist(), graph.order.tolist()
+
+
+@pytest.mark.parametrize("visits", [1, None])
+@pytest.mark.parametrize("number", [25, pytest.param(200, marks=pytest.mark.slow)])
+def test_threads_make_the_same_graph(monkeypatch, number, visits):
+    """``visits`` of each slice: few have threads meet often, by default they run side by side."""
+    monkeypatch.setattr(driver, "ALONE", 0)
+    if visits:
+        monkeypatch.setattr(engine.Search, "_slice", lambda search: visits)
+    joined, join = [], Team._join
+    monkeypatch.setattr(Team, "_join", lambda team, *given: joined.append(given[-1]) or join(team, *given))
+    for seed in seeds(number, 15):
+        problem, wanted, bound = draw(seed)
+        one, two, three = (solve(problem, wanted, Budget(threads=threads), **bound) for threads in (1, 2, 3))
+        assert one.status == two.status == three.status == "optimal"
+        assert str(one.tree) == str(two.tree) == str(three.tree)
+        if one.graph is not None:
+            assert graph_of(one) == graph_of(two) == graph_of(three), seed
+    assert {*joined} == {2, 3}
 
 
 def test_every_tree_has_its_rank_and_sums_are_over_all_trees():

@@ -1,4 +1,18 @@
-"""The kernel that expands the nodes of a graph, by falling number of rows; see ``graph.py`` for the lemmas L1 to L4."""
+"""The kernel that expands the nodes of a graph, by falling number of rows; see ``graph.py`` for the lemmas L1 to L4.
+
+A node is expanded in three phases over its splits. BOUND bounds all splits. SETTLE searches the optima of their
+children, by the engine's search. KEEP adds an edge for each split that is in a tree of the set.
+
+Threads share the engine's memo. Each thread has a graph of its own, which it expands from the root. In SETTLE it puts
+off a split whose child another thread searches, and goes on with the other splits (``engine/first_tree.py``). The first
+graph that is complete is the result.
+
+**Statement**: all threads make the same graph, which does not depend on the number of threads.
+**Proof**: KEEP comes after SETTLE, and goes through the splits in their order. It reads optima, and bounds above the
+budget, which no other thread changes. Nodes and edges are numbered by KEEP.
+**Worth**: the graph of the tests of a boosted ensemble on breast cancer (1,571 nodes) takes 92 s, and .09 s if the memo
+has all optima.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +27,7 @@ from optree.solvers.engine.bounds import (
 from optree.solvers.engine.children import levels_below, look_up, refresh
 from optree.solvers.engine.depth_first import begin, visit
 from optree.solvers.engine.expand import ZERO, bound_split, cover_children, recall
+from optree.solvers.engine.first_tree import HURRY, THREADS
 from optree.solvers.engine.stack import (
     DEPTH,
     ITERATIONS,
@@ -25,19 +40,11 @@ from optree.solvers.engine.stack import (
 from optree.solvers.kernels.bitset import count_bits, hash_words
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_DEPTH, NO_LIMIT, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.memo import find, insert, limits_of, load_rows
+from optree.solvers.kernels.memo import find, insert, limits_of, load_rows, new_entry, publish
 from optree.solvers.kernels.row_set_table import has_room
-from optree.solvers.rashomon.graph import (
-    BOUNDED,
-    CHILDREN,
-    CUT,
-    EDGES,
-    NODE_NOW,
-    NODES,
-    ORDERED,
-    SIZE,
-    SPLIT,
-)
+from optree.solvers.rashomon.graph import CHILDREN, CUT, EDGES, NODE_NOW, NODES, ORDERED, PHASE, SIZE, SPLIT
+
+BOUND, SETTLE, KEEP = range(3)
 
 
 @inner_function
@@ -110,9 +117,10 @@ def new_node(graph, entry, budget, opt, size):
 def request(data, memo, stack, graph, clause, budget, opt):
     """Return the node of a child of frame 1, with at least this budget."""
     limits = levels_below(stack, 1)
-    at, place, hashed = look_up(data, memo, stack, 1, clause, limits)
+    at, _, hashed = look_up(data, memo, stack, 1, clause, limits)
     if at < 0:
-        at = insert(memo, place, hashed, limits, stack.frame[1]["entry"], clause, opt, opt)
+        at = new_entry(memo, hashed, limits, stack.frame[1]["entry"], clause, opt, opt)
+        at = publish(memo, data.rows, stack.key_below, at)
     v = np.int64(graph.node_of[at]) - 1
     if v < 0:
         size = np.int64(0)
@@ -211,7 +219,7 @@ def open_node(data, memo, stack, graph, v, budget, rules):
     frame["entry"], frame["budget"], frame["upper"] = node["entry"], budget, node["leaf"]
     frame["best"], frame["floor"], frame["splits_left"] = -1, INFINITE, NO_LIMIT
     frame["levels_left"] = limits_of(memo.entry[node["entry"]]["limits"], NO_LIMIT)
-    frame["n_candidates"], frame["current"] = 0, -1
+    frame["n_candidates"], frame["current"], frame["joins"] = 0, -1, False
     if frame["levels_left"] == 1:
         add_stumps(data, stack, graph, counts, budget, rules)
         return False
@@ -240,6 +248,18 @@ def settle_split(data, memo, stack, t, rules):
                 chosen = clause
         lower += stack.lower[1, clause]
     return lower, chosen
+
+
+@inner_function
+def joins_threads(stack):
+    """Return whether splits of frame 1 were put off: other threads search their children, and this thread joins."""
+    frame = stack.frame[1]
+    frame["joins"] = False
+    for t in range(frame["n_features"]):
+        if stack.later[1, t]:
+            frame["joins"] = True
+            stack.later[1, t] = 0
+    return frame["joins"]
 
 
 @inner_function
@@ -311,14 +331,14 @@ def extend(data, memo, stack, shared, graph, rules, own_rules, bound_rules, iter
     data, memo, stack, shared, graph = borrow(data), borrow(memo), borrow(stack), borrow(shared), borrow(graph)
     state, last, q, clauses = graph.state, stack.state[ITERATIONS] + iterations, len(data.feature), len(data.rows) - 1
     while True:
-        if stack.state[ITERATIONS] >= last:
+        if stack.state[ITERATIONS] >= last or shared.state[HURRY]:
             return PAUSED
         if stack.state[DEPTH] > 1:
             code = visit(data, memo, stack, shared, None, rules, last - stack.state[ITERATIONS])
             if code != COMPLETE:
                 return code
             continue
-        if not has_room(memo.slots, memo.entry, memo.used[0], clauses):
+        if not has_room(memo.slots, memo.entry, memo.used[0], clauses * shared.state[THREADS]):
             return NO_ROOM
         if len(stack.frame) < 3:
             return NO_DEPTH
@@ -331,7 +351,7 @@ def extend(data, memo, stack, shared, graph, rules, own_rules, bound_rules, iter
             v = take_node(graph)
             if v < 0:
                 return COMPLETE
-            state[NODE_NOW], state[SPLIT], state[BOUNDED] = v, 0, 0
+            state[NODE_NOW], state[SPLIT], state[PHASE] = v, 0, BOUND
             stack.state[ITERATIONS] += 1
             budget = graph.node[v]["budget"] - state[CUT]
             if not open_node(data, memo, stack, graph, v, budget, own_rules):
@@ -339,12 +359,14 @@ def extend(data, memo, stack, shared, graph, rules, own_rules, bound_rules, iter
                 continue
         budget, t = graph.node[v]["budget"] - state[CUT], state[SPLIT]
         if t >= stack.frame[1]["n_features"]:
-            if state[BOUNDED]:
+            if state[PHASE] == KEEP:
                 state[NODE_NOW] = -1
-            state[SPLIT], state[BOUNDED] = 0, 1
+            elif state[PHASE] == BOUND or not joins_threads(stack):
+                state[PHASE] += 1
+            state[SPLIT] = 0
             continue
-        if not state[BOUNDED]:  # first all splits: the search of a child overwrites the scratch arrays of these bounds
-            stack.total[1, t] = INFINITE
+        if state[PHASE] == BOUND:  # first all splits: the search of a child overwrites the arrays of these bounds
+            stack.total[1, t], stack.later[1, t] = INFINITE, 0
             if stack.bound[1, t] <= budget:
                 stack.state[ITERATIONS] += 1
                 lower, upper = bound_split(data, stack, None, 1, t, bound_rules)
@@ -353,15 +375,14 @@ def extend(data, memo, stack, shared, graph, rules, own_rules, bound_rules, iter
                 if lower <= budget and lower < upper:
                     lower = cover_children(data, stack, None, 1, t, lower, budget + 1, rules)
                 stack.total[1, t] = lower
-            state[SPLIT] += 1
-            continue
-        if stack.total[1, t] <= budget:
+        elif stack.total[1, t] <= budget:
             lower, clause = settle_split(data, memo, stack, t, rules)
-            if lower <= budget and clause >= 0:
+            if state[PHASE] == SETTLE and lower <= budget and clause >= 0:
                 begin(
                     data, memo, stack, shared, None, 1, t, clause, budget + 1 - (lower - stack.lower[1, clause]), rules
                 )
-                continue
-            if lower <= budget:
+                if not stack.later[1, t]:
+                    continue
+            elif state[PHASE] == KEEP and lower <= budget:
                 keep_split(data, memo, stack, graph, t, lower, budget, rules)
         state[SPLIT] += 1

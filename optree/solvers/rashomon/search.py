@@ -26,7 +26,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor
 from typing import NamedTuple
 
@@ -37,15 +37,15 @@ from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace
-from optree.solvers.driver import Room, Sweep, drive
+from optree.solvers.driver import Room, Sweep, drive, time_alone
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine import search as engine
-from optree.solvers.engine.first_tree import ENTRY
-from optree.solvers.engine.stack import BOTTOM, DEPTH, STARTED, WANTED
+from optree.solvers.engine.first_tree import ENTRY, HURRY, THREADS
+from optree.solvers.engine.stack import BOTTOM, DEPTH, STARTED, STOPPED, WANTED, Stack
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bit_layout import held_classes, layout
-from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT, NO_ROOM
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_LIMIT, NO_ROOM
 from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast.search import Search as DepthLimited
 from optree.solvers.murtree.fast.stack import Rules
@@ -67,6 +67,7 @@ from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
 from optree.solvers.routing import is_shallow
 from optree.solvers.stages import Starts
+from optree.solvers.team import Team
 from optree.tree import Tree
 
 _SWITCHES = (
@@ -165,6 +166,8 @@ class Search:
         self.data = self.engine.data
         if self.data is None and objective.max_depth != 0:  # a leaf is best, but others may be in the set
             self.data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
+        self.machines: list[tuple[Stack, tuple[np.ndarray], Graph]] = []  # the memory of each thread
+        self._team = Team(partial(self.engine.shared.state.__setitem__, HURRY))
         self.graph: Graph | None = None
         self.trees: Trees | None = None
         self.optimum = self.bound = self.certified = self.depth = None
@@ -196,9 +199,9 @@ class Search:
         clocks = Clocks(part.halfway(0), part, clock)
         first, shallow = _BEFORE if self._is_shallow() else None, None
         self.status, self.lower, tree = self.engine.minimise(
-            scale, part.start(), trace, iterations=first, starts=starts
+            scale, part.start(), trace, iterations=first, starts=starts, first=True, ties=True
         )
-        self.tree = tree if tree is not None else Tree.leaf(self.problem)
+        self.tree = tree or (starts and starts.best) or Tree.leaf(self.problem)
         if self.status is None and first is not None:
             shallow = self._by_depth(scale, part, trace)
         if self.status in (None, "optimal"):
@@ -265,7 +268,8 @@ class Search:
             feature, child, lower, upper = found.T
             more = (certain_here @ sides)[child, feature]
             first = self.data.first_clause[self.originals[feature]]
-            clause = first + [self.children[f][c] for f, c in zip(feature.tolist(), child.tolist(), strict=True)]
+            places = [self.children[f][c] for f, c in zip(feature.tolist(), child.tolist(), strict=True)]
+            clause = first + np.array(places, np.int64)  # there may be none
             upper = np.where(upper == INFINITE, INFINITE, upper + more)
             return np.stack([np.full(len(found), above), clause, lower + more, upper, feature, child])
 
@@ -283,7 +287,7 @@ class Search:
         """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
         if self.engine is not None:
             self._counted = self.engine.counters | {"nodes": 0, "edges": 0, "terms": 0}
-            self.engine, self.problem = None, self.problem.take_groups(slice(None))
+            self.engine, self.machines, self.problem = None, [], self.problem.take_groups(slice(None))
             if self.data is not None:
                 none = np.zeros(0, np.uint64)
                 self.data = self.data._replace(bits=none, rows=none, salt=none)
@@ -310,7 +314,8 @@ class Search:
 
     def _prepare(self, scale: Scale, budget: int, opt: int, known: np.ndarray) -> None:
         """Make a graph with the root, a memo with the known intervals of its children, and the rules of the kernel."""
-        search = self.engine
+        search, self._begun = self.engine, None
+        search.first = False  # any optimal trees do
         if search.data is None:
             search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1], kind=ENTRY)
             search.machines = [(tables.new_stack(self.data, search.levels_left), (search.memo.chain,))]
@@ -318,28 +323,65 @@ class Search:
         rules = search.rules
         kept = rules._replace(margin=0, second=0, third=0, least_gain=min(0, rules.least_gain))
         self.rules = rules, kept, rules._replace(contained_words=int(INFINITE))
-        state = search.stack.state
-        state[DEPTH], state[BOTTOM], state[STARTED], state[WANTED] = 1, 2, 1, 0
         supports.grow(search.memo, 1 + known.shape[1], search._keep).take()
-        self.graph = new_graph(self.data, len(search.memo.entry))
-        size = len(self.graph.head) - 1
-        expand.add_root(self.data, search.memo, self.graph, search.levels_left, budget, opt, size, *known)
+        self._root, self.machines, self.is_done = (budget, opt), [], False
+        self.machines.append(self.new_machine(0, known))
+        self.graph = self.machines[0][2]
 
-    def step(self, iterations: int) -> int:
-        """Call the kernel that expands the graph."""
-        engine = self.engine
-        return expand.extend(self.data, engine.memo, engine.stack, engine.shared, self.graph, *self.rules, iterations)
+    def new_machine(self, number: int, known: np.ndarray | None = None) -> tuple[Stack, tuple[np.ndarray], Graph]:
+        """Return the memory of one more thread, with the root in its graph; see `_prepare`."""
+        search, data = self.engine, self.data
+        if number == len(search.machines):
+            more = tables.new_stack(data, search.levels_left, len(search.stack.frame), number + 1)
+            search.machines.append((more, (np.empty_like(search.memo.chain),)))
+        stack, (chain,) = search.machines[number]
+        state = stack.state
+        state[DEPTH], state[BOTTOM], state[STARTED], state[STOPPED], state[WANTED] = 1, 2, 1, 0, 0
+        graph = new_graph(data, len(search.memo.entry))
+        if number:
+            graph.state[CUT] = self.graph.state[CUT]
+        size, known = len(graph.head) - 1, np.zeros((4, 0), np.int64) if known is None else known
+        memo = search.memo._replace(chain=chain)
+        expand.add_root(data, memo, graph, search.levels_left, *self._root, size, *known)
+        return stack, (chain,), graph
 
-    def room(self, code: int) -> Room:
-        """Return room in the node stack, the memo or the graph."""
+    def share(self, threads: int) -> None:
+        """Have kernels leave room for all threads."""
+        self.engine.share(threads)
+
+    def is_complete(self) -> bool:
+        """Return whether the graph of a thread is complete."""
+        return self.is_done
+
+    def step(self, iterations: int, number: int = 0) -> int:
+        """Call the kernel that expands the graph of a thread; the first complete graph is that of the search."""
+        engine, (stack, (chain,), graph) = self.engine, self.machines[number]
+        memo = engine.memo._replace(chain=chain)
+        code = expand.extend(self.data, memo, stack, engine.shared, graph, *self.rules, iterations)
+        if code == COMPLETE:
+            self.graph, self.is_done, engine.shared.state[HURRY] = graph, True, 1
+        return code
+
+    def room(self, code: int, number: int = 0) -> Room:
+        """Return room in the node stack or the graph of a thread, or in the memo."""
         search = self.engine
         if code == NO_DEPTH:
-            return tables.grow_stack(search.stack, None)
-        if code == NO_ROOM:
-            memo, more = search.memo, len(self.data.rows) - 1
+            return tables.grow_stack(self.machines[number][0], None)
+        if code != NO_ROOM:
+            return room_of(self.machines[number][2], self.data)
+        more = (len(self.data.rows) - 1) * int(search.shared.state[THREADS])
+
+        def grow() -> Room:
+            memo, beside = search.memo, [graph.node_of for *_, graph in self.machines]
             keep = lambda slots: search._keep(memo._replace(slots=slots))  # noqa: E731
-            return row_set_table.grow(memo.slots, memo.entry, int(memo.used[0]), more, keep, self.graph.node_of)
-        return room_of(self.graph, self.data)
+            return row_set_table.grow(memo.slots, memo.entry, int(memo.used[0]), more, keep, *beside)
+
+        return self._team.shared_room(grow)
+
+    def _cut(self, cut: int) -> None:
+        """Lower the bound of all graphs."""
+        for *_, graph in self.machines:
+            graph.state[CUT] = cut
 
     def _expand(self, begin: Callable[[int], None], slack: int, clocks: Clocks) -> tuple[str | None, int]:
         """Expand a graph; return the limit that lowered the bound or None, and the slack that the graph began with.
@@ -370,13 +412,23 @@ class Search:
             if (limit := self._go_on(clocks.whole.halfway(self.iterations))) is None:
                 return reached, slack
             reached, left = limit, left // 2
-            self.graph.state[CUT] = slack - left
+            self._cut(slack - left)
         self.graph = optimal
         return reached if slack else None, 0
 
     def _go_on(self, clock: Clock) -> str | None:
         """Expand the nodes of the graph up to the limits of a clock; return the limit that was reached, or None."""
-        return drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=self.engine._slice())
+        self._begun = clock.seconds() if self._begun is None else self._begun
+        self.engine.shared.state[HURRY] = 0
+        limit = self._team.run(
+            self,
+            clock,
+            first=self.engine._slice(),
+            most=clock.budget.threads,
+            alone=lambda: time_alone(clock, self._begun) > 0,
+        )
+        self.share(1)
+        return None if self.is_done else limit
 
     def _count(self, clock: Clock, slack: int) -> None:
         """Count the trees; at half of the rest of the limits half of the slack is left, and so on.
