@@ -5,7 +5,8 @@
 DIR has the binarised sets of MurTree's paper below ``murtree`` (class first) and the sets of numbers of ConTree's paper
 below ``contree`` (class first), as text; files may be compressed (``.txt.gz``). A case is a kind, a set, and a depth or
 a penalty. Cases of ``murtree`` and ``contree`` are searches to a depth. Cases of ``sparse`` are searches of the engine
-without a limit on depth, for sets of MurTree's paper.
+without a limit on depth, for sets of MurTree's paper. Cases of ``rashomon`` are Rashomon sets of the same sets, for a
+penalty and a depth; ``breast-cancer-boosted`` is generated.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from optree import solvers
 from optree.bench.system.cli import reporting
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
+from optree.datasets import builtin
 from optree.errors import OptreeError
 from optree.estimators import OptimalTreeClassifier
 from optree.objective import Objective
@@ -35,11 +38,15 @@ CASES = (
     *("contree/eeg/3", "contree/htru/3", "contree/magic/3", "contree/avila/3", "contree/bean/3", "contree/rice/3"),
     *("sparse/lymph/0.005", "sparse/soybean/0.005", "sparse/kr-vs-kp/0.002", "sparse/anneal/0.01"),
     *("sparse/audiology/0.005", "sparse/vote/0.002", "sparse/tic-tac-toe/0.0005", "sparse/hepatitis/0.01"),
+    *("rashomon/breast-cancer-boosted/0.0053:7", "rashomon/breast-cancer-boosted/0.0088:5"),
 )
 
 
 def read(folder: Path, name: str) -> np.ndarray:
-    """Return the rows of a file of numbers."""
+    """Return the rows of a file of numbers, or of a generated set."""
+    if name == "breast-cancer-boosted":
+        *columns, label = builtin.read(SimpleNamespace(name=name, identifier=name)).columns
+        return np.column_stack([np.unique(label, return_inverse=True)[1], *columns])
     found = sorted(folder.glob(f"{name}.txt*"))
     if not found:
         raise OptreeError(f"{folder}: no {name}.txt or {name}.txt.gz")
@@ -49,7 +56,7 @@ def read(folder: Path, name: str) -> np.ndarray:
 def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[float, str, int, str]]:
     """Return a function from a number of threads to wall seconds, status, iterations and the tree of a search."""
     kind, name, limit = case.split("/")
-    rows = read(data / kind.replace("sparse", "murtree"), name)
+    rows = read(data / ("contree" if kind == "contree" else "murtree"), name)
     X, y = rows[:, 1:], rows[:, 0].astype(int)
     if kind == "contree":
 
@@ -64,7 +71,10 @@ def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[flo
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     features = tuple(Feature(one, (f"{one} = 0", f"{one} = 1")) for one in names)
     problem = Problem(CodedColumns(X.astype(int), features), Classes(y, tuple(map(str, range(y.max() + 1)))), None)
-    if kind == "sparse":
+    if kind == "rashomon":
+        penalty, depth = limit.split(":")
+        solver, objective = solvers.get("rashomon"), Objective.of(penalty, "leaf", max_depth=int(depth))
+    elif kind == "sparse":
         solver, objective = solvers.get("optree"), Objective.of(limit)
     else:
         solver, objective = solvers.get("murtree"), Objective.of(0, max_depth=int(limit))
@@ -72,7 +82,9 @@ def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[flo
     def solve(threads: int) -> tuple[float, str, int, str]:
         start = time.perf_counter()
         result = solver.solve(problem, objective, Budget(seconds, threads=threads))
-        return time.perf_counter() - start, result.status, result.counters["iterations"], str(result.tree.to_dict())
+        found = result.found.summary() if kind == "rashomon" else ""
+        tree = f"{result.tree.to_dict()} {found}"
+        return time.perf_counter() - start, result.status, result.counters["iterations"], tree
 
     return solve
 
@@ -108,7 +120,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60, help="limit of a search")
-    parser.add_argument("--cases", nargs="*", default=CASES, help="kind/set/depth or sparse/set/penalty")
+    text = "kind/set/depth, sparse/set/penalty or rashomon/set/penalty:depth"
+    parser.add_argument("--cases", nargs="*", default=CASES, help=text)
     options = parser.parse_args()
     rows = []
     with reporting(options.out.with_suffix(".log")):

@@ -23,7 +23,7 @@ from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.objective import Objective, Scale
 from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
-from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
+from optree.solvers.all_thresholds.many_thresholds import LANES, count_category, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.all_thresholds.search import Search
 
@@ -118,6 +118,29 @@ def test_lanes_against_one_cut_at_a_time(kind, least):
                 assert errors == min(naive, zero, one)
 
 
+@pytest.mark.parametrize("kind", ["i2", "i4", "i8"])
+@pytest.mark.parametrize("least", [1, 3])
+def test_lanes_count_a_category(kind, least):
+    for seed in seeds(20, 5):
+        random = np.random.RandomState(seed)
+        n, classes = random.randint(1, 90), random.randint(2, 5)
+        y, weight, words = random.randint(0, classes, n), random.randint(0, 9, n), random.permutation(n) << 1
+        bits = random.randint(0, 2**32, n, dtype=np.uint64).astype(np.uint32)
+        part, label, none = words[: random.randint(n) + 1].astype(np.uint32), y.astype(np.int32), np.zeros(0, np.int32)
+        member = (bits[part >> 1, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+        for many, k in ((None, 2), (True, classes)):
+            mark = (weight if many else np.where(y % 2, weight, -weight)).astype(kind)
+            inside, rows, total = np.ones(k * LANES, kind), np.zeros(LANES, kind), np.ones(k, np.int64)
+            call_category(part, bits, mark, label if many else none, many, least, inside, rows, total)
+            own = [np.where(y[part >> 1] % k == c, weight[part >> 1], 0) for c in range(k)]
+            assert total.tolist() == [one.sum() for one in own]
+            assert np.array_equal(inside.reshape(k, LANES), [one @ member for one in own])
+            if least > 1:
+                assert np.array_equal(rows, member.sum(axis=0))
+
+
+call_category = count_category
+
 if COMPILED:
     from numba import njit
 
@@ -128,6 +151,10 @@ if COMPILED:
     @njit
     def call_two(words, bits, mark, rows, least, best):
         stumps_of_two(words, bits, mark, rows, least, best)
+
+    @njit
+    def call_category(part, bits, mark, label, many, least, inside, rows, total):
+        count_category(part, bits, mark, label, many, least, inside, rows, total)
 
 
 def test_nested_features_are_one_column():

@@ -96,7 +96,8 @@ def claims(paper: Paper, results: Results) -> Table:
         f"{PASS} = within the tolerance, by a run; {CONSISTENT} = agrees without a run of the printed number's solver: "
         f"the size of the data, a formula, or another solver's number beside our optimum; {FAIL} = beyond the "
         f"tolerance; {KNOWN} = beyond it, because the paper contradicts its artefact or itself, or counts something "
-        f"else; {SKIPPED} = undecided, or about other data; {MISSING} = of runs or datasets that this configuration lacks.",
+        f"else; {SKIPPED} = undecided, or about other data; {MISSING} = of runs or datasets that this configuration "
+        "lacks.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
         *provenance(results.searches),

@@ -11,6 +11,10 @@ of class 0 down. A threshold above a prefix of sum s leaves ``n0 + s`` errors if
 **More classes.** A threshold classifies correctly the heaviest class on each side. A forward pass notes the weight of
 the heaviest class below each threshold; a backward pass adds the heaviest class above.
 
+**Multiway splits.** The rows of a category are a part of the column. A pass over the part counts the weight of each
+class inside every lane. **Worth**: on 30,000 rows of numbers and two columns of 8 and 3 categories a search makes 1,780
+waves a second, not 940 with plain loops over the lanes.
+
 ``words`` is a column of a node: ``row << 1 | ends`` in the order of the values; ``ends`` says that the next row has a
 greater value. The code is written as LLVM instructions, like ``murtree/fast/pair_counts.py`` and for the same reason.
 Every function has a twin in numpy for uncompiled code that says what the function computes.
@@ -192,6 +196,49 @@ def _many_classes(limited):
     return many
 
 
+def _category(many, limited):
+    """Make the intrinsic for the rows of a category, of two classes or of any number."""
+
+    def add_two(code, row, lanes, inside, total):
+        builder, value = code.builder, code.builder.load(code.place(code.mark, [row]))
+        zero = ir.Constant(code.kind, 0)
+        for k, own in enumerate((builder.neg(value), value)):
+            own = builder.select(builder.icmp_signed(">", own, zero), own, zero)
+            code.add(inside[k], code.only(lanes, code.splat(own)))
+            at = builder.gep(total, [code.number(k)])
+            builder.store(builder.add(builder.load(at), builder.sext(own, WORD)), at)
+
+    def add_many(code, row, lanes, label, total):
+        builder, value = code.builder, code.builder.load(code.place(code.mark, [row]))
+        k = builder.zext(builder.load(builder.gep(label, [row])), WORD)
+        base, at = builder.mul(k, code.number(LANES)), builder.gep(total, [k])
+        code.store(builder.add(code.load(code.best, base), code.only(lanes, code.splat(value))), code.best, base)
+        builder.store(builder.add(builder.load(at), builder.sext(value, WORD)), at)
+
+    @intrinsic
+    def count(typing_context, words, bits, mark, rows, inside, label, total, min_rows):
+        def codegen(context, builder, signature, args):
+            code = _Lanes(context, builder, signature, args)
+            label, total = code.scratch
+            left, sums = code.variable(), [] if many else [code.variable() for _ in range(2)]
+            with code.range(code.size) as (at, _):
+                row, (lanes, _), _, _ = code.entry(at)
+                if many:
+                    add_many(code, row, lanes, label, total)
+                else:
+                    add_two(code, row, lanes, sums, total)
+                if limited:
+                    code.add(left, code.only(lanes, code.constant(1)))
+            code.stored(sums)
+            if limited:
+                code.store(code.builder.load(left), code.rows, code.number(0))
+            return context.get_dummy_value()
+
+        return types.void(words, bits, mark, rows, inside, label, total, _N), codegen
+
+    return count
+
+
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def _inside(words, bits):
@@ -242,9 +289,24 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
             kept = np.concatenate([kept, np.where(_kept(sides, ends, rows, min_rows), kept, 0)])
         found[: len(kept)] = np.maximum(found[: len(kept)], kept.max(axis=1))
 
+    def count_category(words, bits, mark, label, many, min_rows, inside, rows, total):
+        """Count the rows of a category, a part of a column, by class.
+
+        label : int32[rows], the classes, which are read if ``many``; else marks of class 0 are negative. inside :
+        kind[K * LANES], the weight of each class in each lane; with ``min_rows`` > 1 rows : kind[LANES or more], the
+        rows in each lane. total : int64[K], the weight of each class.
+        """
+        numbers, sides, _ = _inside(words, bits)
+        weight, k = np.abs(mark[numbers].astype(np.int64)), label[numbers] if many else mark[numbers] > 0
+        own = np.where(k[:, None] == np.arange(len(total)), weight[:, None], 0)
+        inside[:], total[:] = (sides[0][:, None, :] * own[..., None]).sum(axis=0).ravel(), own.sum(axis=0)
+        rows[:LANES] = sides[0].sum(axis=0)
+
 else:
     _two, _two_limited = _two_classes(False), _two_classes(True)
     _many, _many_limited = _many_classes(False), _many_classes(True)
+    _two_in, _two_in_limited = _category(False, False), _category(False, True)
+    _many_in, _many_in_limited = _category(True, False), _category(True, True)
 
     @inner_function
     def stumps_of_two(words, bits, mark, rows, min_rows, best):
@@ -264,3 +326,19 @@ else:
             _many_limited(words, bits, mark, rows, best, label, counts, rest, sums, min_rows)
         else:
             _many(words, bits, mark, rows, best, label, counts, rest, sums, min_rows)
+
+    @inner_function
+    def count_category(words, bits, mark, label, many, min_rows, inside, rows, total):
+        """Call the intrinsic for a category; see the twin above."""
+        for n in range(len(inside)):
+            inside[n] = 0
+        for k in range(len(total)):
+            total[k] = 0
+        if many is None and min_rows > 1:
+            _two_in_limited(words, bits, mark, rows, inside, label, total, min_rows)
+        elif many is None:
+            _two_in(words, bits, mark, rows, inside, label, total, min_rows)
+        elif min_rows > 1:
+            _many_in_limited(words, bits, mark, rows, inside, label, total, min_rows)
+        else:
+            _many_in(words, bits, mark, rows, inside, label, total, min_rows)

@@ -41,7 +41,7 @@ from optree.solvers.all_thresholds.lanes import (
     read_pairs,
     write_split,
 )
-from optree.solvers.all_thresholds.many_thresholds import LANES
+from optree.solvers.all_thresholds.many_thresholds import LANES, count_category
 from optree.solvers.all_thresholds.nodes import ITERATIONS, column_of, positions_of
 from optree.solvers.all_thresholds.rows import STUMP
 from optree.solvers.all_thresholds.sparse_nodes import (
@@ -183,44 +183,40 @@ def find_charged_stumps(sample, rules, machine, level, general, squares):
 @inner_function
 def find_multiway_stumps(rules, machine, level, general):
     """Compute the lowest cost of a multiway stump of all lanes, into ``machine.way_cost``."""
-    frame, counts, kept, total, ways = (
+    frame, inside, kept, total, ways = (
         machine.frame[level],
         machine.way_counts,
         machine.way_kept,
         machine.class_weight,
         machine.ways,
     )
-    rows, small = machine.way_rows, machine.small_ways
+    start, stop = frame["start"], frame["start"] + frame["size"]
+    rows, small, mark = machine.way_rows, machine.small_ways, machine.mark[level][start:stop]
+    label = machine.label[level][start:stop]
     machine.way_cost[:] = INFINITE
     for feature in machine.multiway:
         if machine.n_thresholds[level, frame["side"], feature] == 0:
             continue
-        column, kept[:], counts[:], total[:], ways[:] = column_of(machine, level, feature), 0, 0, 0, 0
-        rows[:], small[:] = 0, 0
-        for at in range(len(column)):
-            row = column[at] >> 1
-            k = class_of(machine, level, frame["start"] + row, general)
-            weight = abs(np.int64(machine.mark[level, frame["start"] + row]))
-            bits, own = np.int64(machine.bits[row]), counts[k]
-            total[k] += weight
+        column, places, begin = column_of(machine, level, feature), positions_of(machine, level, feature), np.int64(0)
+        kept[:], ways[:], small[:] = 0, 0, 0
+        for way in range(len(places) + 1):
+            end = np.int64(places[way]) if way < len(places) else np.int64(len(column))
+            part = column[begin:end]
+            count_category(part, machine.bits, mark, label, general, rules.min_rows, inside, rows, total)
             for lane in range(LANES):
-                own[lane] += weight & -((bits >> lane) & 1)
-            if rules.min_rows > 1:
-                for lane in range(LANES):
-                    rows[1 - ((bits >> lane) & 1), lane] += 1
-            if column[at] & 1 or at + 1 == len(column):
-                for lane in range(LANES):
-                    inside = outside = np.int64(0)
-                    for c in range(len(total)):
-                        inside = max(inside, counts[c, lane])
-                        outside = max(outside, total[c] - counts[c, lane])
-                    kept[0, lane] += inside
-                    kept[1, lane] += outside
-                    ways[0, lane] += inside > 0
-                    ways[1, lane] += outside > 0
-                    for side in range(2):
-                        small[side, lane] += 0 < rows[side, lane] < rules.min_rows
-                counts[:], total[:], rows[:] = 0, 0, 0
+                most = rest = np.int64(0)
+                for k in range(len(total)):
+                    own = np.int64(inside[k * LANES + lane])
+                    most, rest = max(most, own), max(rest, total[k] - own)
+                kept[0, lane] += most
+                kept[1, lane] += rest
+                ways[0, lane] += most > 0
+                ways[1, lane] += rest > 0
+                if rules.min_rows > 1:
+                    own = np.int64(rows[lane])
+                    small[0, lane] += 0 < own < rules.min_rows
+                    small[1, lane] += 0 < end - begin - own < rules.min_rows
+            begin = end
         for lane in range(LANES):
             for side in range(2):
                 weight = np.int64(0)

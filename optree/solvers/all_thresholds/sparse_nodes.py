@@ -154,12 +154,12 @@ class Machine(NamedTuple):
     sure: np.ndarray  # int64[n], the weight of each row of the root that is a sure error
     sure_inside: np.ndarray  # int64[LANES], the same for the rows inside each lane
     class_weight: np.ndarray  # int64[K], scratch
-    way_counts: np.ndarray  # int64[K, LANES], scratch
+    way_counts: np.ndarray  # kind[K * LANES], scratch: the weights of the classes of a child in each lane
     way_cost: np.ndarray  # int64[2, 2, LANES], lowest cost of a multiway stump inside and outside of each lane, without
     # and with the minimum number of rows in a leaf
     way_kept: np.ndarray  # int64[2, LANES], scratch: the weight classified correctly
     ways: np.ndarray  # int64[2, LANES], scratch: the number of children
-    way_rows: np.ndarray  # int64[2, LANES], scratch: the rows of a child
+    way_rows: np.ndarray  # kind[LANES], scratch: the rows of a child in each lane
     small_ways: np.ndarray  # int64[2, LANES], scratch: the number of children of fewer rows than a leaf must have
     charged: (
         np.ndarray

@@ -84,9 +84,10 @@ EDGE = np.dtype(
 )
 
 # Indices of `Graph.state`. CUT: the bound is that much lower than the first one. SIZE: the number of rows of the nodes
-# that are expanded now. NODE_NOW: the node that is expanded, -1 for none. SPLIT: its split; PHASE: see `expand`. PLACE: nodes that the current pass has done. TERMS: number of terms. ASKED: terms of the
-# node for which there is no room. WORK: products of all passes. PASS: passes under limits that ended. HALT: the number
-# of such a pass, counted from 1, that another thread ends.
+# that are expanded now. NODE_NOW: the node that is expanded, -1 for none. SPLIT: its split. PHASE: see ``expand.py``.
+# PLACE: nodes that the current pass has done. TERMS: number of terms. ASKED: terms of the node for which there is no
+# room. WORK: products of all passes. PASS: passes under limits that ended. HALT: the number of such a pass, counted
+# from 1, that another thread ends.
 NODES, EDGES, CHILDREN, ORDERED, CUT, SIZE, NODE_NOW, SPLIT, PHASE, PLACE, TERMS, ASKED, WORK, PASS, HALT = range(15)
 
 
