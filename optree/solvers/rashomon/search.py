@@ -287,7 +287,8 @@ class Search:
         """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
         if self.engine is not None:
             self._counted = self.engine.counters | {"nodes": 0, "edges": 0, "terms": 0}
-            self.engine, self.machines, self.problem = None, [], self.problem.take_groups(slice(None))
+            self.engine, self._team, self.machines = None, None, []
+            self.problem = self.problem.take_groups(slice(None))
             if self.data is not None:
                 none = np.zeros(0, np.uint64)
                 self.data = self.data._replace(bits=none, rows=none, salt=none)
