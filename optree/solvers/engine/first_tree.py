@@ -34,8 +34,9 @@ the tree is the first one of its cost: a leaf, a stump, or a tree below the budg
 another tree it writes one unit more, so that this tree closes no entry. By induction over the rows the children of p
 have first trees. Two threads that search one support find the same tree.
 **Used in** `Search.minimise`. The main search has a budget one unit above the incumbent's cost, so that its tree does
-not depend on the incumbent. Other searches need any tree of least cost (short searches of row generation,
-`lambda_path`, Rashomon sets, no penalty, a limit on splits): all their places are 0, and they run on one thread.
+not depend on the incumbent. Other searches need any tree of least cost, or its cost alone (short searches of row
+generation, `lambda_path`, nodes of Rashomon sets, no penalty, a limit on splits): all their places are 0. All but those
+of Rashomon sets run on one thread.
 **Worth**: a search for the first tree makes 1.01 times the visits of a search for any tree.
 """
 

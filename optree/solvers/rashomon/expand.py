@@ -8,8 +8,8 @@ off a split whose child another thread searches, and goes on with the other spli
 graph that is complete is the result.
 
 **Statement**: all threads make the same graph, which does not depend on the number of threads.
-**Proof**: KEEP comes after SETTLE, and goes through the splits in their order. It reads optima, and bounds above the
-budget, which no other thread changes. Nodes and edges are numbered by KEEP.
+**Proof**: KEEP comes after SETTLE, and goes through the splits in their order. A split has the optima of all its
+children by then, or a lower bound above the budget, which another thread can only raise. KEEP numbers nodes and edges.
 **Worth**: the graph of the tests of a boosted ensemble on breast cancer (1,571 nodes) takes 92 s, and .09 s if the memo
 has all optima.
 """
