@@ -287,7 +287,7 @@ def test_what_ships_can_be_planned(level, models):
 def test_tables_are_made_of_what_is_there(name, records):
     make = papers.get("dpdt").tables[name]
     assert set(make(Results(FOLDER, NO_RUNS, frame([]))).data["verdict"]) == {"not run"}
-    assert len(make(Results(FOLDER, NO_RUNS, frame(records))).data) > 2
+    assert len(make(Results(FOLDER, NO_RUNS, frame(records))).data) > 1
 
 
 def test_regression_on_other_sets_is_shown_beside_the_papers(records):
@@ -389,7 +389,7 @@ def searched(dataset: str, trials: int, decides: str = "min_samples_leaf") -> di
     ("sets", "trials", "decides", "verdicts"),
     [
         (8, 60, "min_samples_leaf", ["reproduced", "reproduced"]),
-        (8, 60, "max_features", ["not reproduced", "reproduced"]),
+        (8, 60, "max_features", ["other data", "reproduced"]),
         (7, 60, "min_samples_leaf", ["undecided", "undecided"]),
         (8, 40, "min_samples_leaf", ["undecided", "undecided"]),
     ],

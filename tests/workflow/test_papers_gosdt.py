@@ -130,7 +130,7 @@ def clock(runs, *rows) -> dict[str, str]:
         (5, 200.0, "optimal", "reproduced"),
         (5, 20.0, "optimal", "not reproduced"),
         (5, 20.0, "time_limit", "undecided"),
-        (4, 200.0, "optimal", "undecided"),
+        (4, 200.0, "optimal", "not run"),
     ],
 )
 def test_gosdt_is_faster_than_osdt_by_orders_of_magnitude(runs, problems, osdt, status, verdict):

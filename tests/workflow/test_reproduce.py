@@ -41,8 +41,7 @@ def test_smoke_needs_no_network_and_no_peer(name):
         assert {run.solver for run in runs} <= {*names(), *ESTIMATORS} - {PEER}
         used = {run.dataset for run in runs}
         assert {table[dataset].source for dataset in used} == {"builtin"}
-        # The smallest claim about Rashomon sets takes minutes.
-        assert bool(papers.required(merged)) == (name != "rashomon")
+        assert papers.required(merged)
 
 
 def test_the_citation_is_about_this_version():
