@@ -51,10 +51,10 @@ _TEXTS = {
             before the first step of the search, in a cross-validation, and in boosting. "return": a warning, and
             always a tree. Ctrl-C is raised by both while the table is read.
         n_jobs : int or None, default=None
-            Threads, which share the splits of the root, or the folds of a cross-validation: None for one, -1 for all
-            cores. The tree is the same for any number, unless a limit ends the search. Trees of limited depth and
-            DPDT's trees have such a search, if it takes more than a moment; other searches run on one thread. Each
-            thread needs memory of its own.
+            Threads, which share a search, or the folds of a cross-validation: None for one, -1 for all cores. The tree
+            is the same for any number, unless a limit ends the search. Searches of limited depth, of the engine, of
+            Rashomon sets and of DPDT have threads, if they take more than a moment; other searches run on one thread.
+            Each thread needs memory of its own.
     """,
     "common": """
         {limits}
