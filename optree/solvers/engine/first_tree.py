@@ -35,8 +35,8 @@ another tree it writes one unit more, so that this tree closes no entry. By indu
 have first trees. Two threads that search one support find the same tree.
 **Used in** `Search.minimise`. The main search has a budget one unit above the incumbent's cost, so that its tree does
 not depend on the incumbent. Other searches need any tree of least cost, or its cost alone (short searches of row
-generation, `lambda_path`, nodes of Rashomon sets, no penalty, a limit on splits): all their places are 0. All but those
-of Rashomon sets run on one thread.
+generation, `lambda_path`, nodes of Rashomon sets, no penalty, a limit on splits): all their places are 0. They run on
+one thread, except in Rashomon sets, which keep costs and no trees of these searches.
 **Worth**: a search for the first tree makes 1.01 times the visits of a search for any tree.
 """
 
