@@ -189,6 +189,17 @@ def test_other_solvers_are_judged_in_their_own_setting(row, claim, verdict, made
     assert judged("3-run", made(row | {"max_depth": 5})).empty
 
 
+@pytest.mark.parametrize(("first", "verdict"), [
+    (95, "other encoding"), (97, "other encoding"), (110, "not reproduced"),
+])  # fmt: skip
+def test_the_encoding_that_reaches_the_printed_value_decides(first, verdict, made):
+    last = {"encoding": "onehot-drop-last", "dataset": TAKEN}
+    found = judged("3-run", made(deep("optree", "0.005", first, 10), deep("optree", "0.005", 160, 10, **last)))
+    row = found.loc[(TAKEN, "onehot-drop-last", "STreeD, run: optree")]
+    assert row["verdict"] == verdict
+    assert (FIRST in row["explanation"]) == (verdict == "other encoding")
+
+
 @pytest.mark.parametrize(
     ("name", "errors", "verdict", "why"),
     [

@@ -31,7 +31,7 @@ MEANING = {
     "recomputed": "the paper's formula, computed here, gives the printed digits; no search was run",
     "consistent with the optimum": "printed for a solver that was not run here, and no better than an optimum that was "
     "proven here, or within the tolerance of one",
-    "other encoding": "the printed value agrees with another one-hot encoding; see that row",
+    "other encoding": "the printed value agrees with another one-hot encoding, or is only in its reach",
     "other data": "shown for information; machine, rows or partitions differ from the paper's",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
     "paper contradicts itself": "see the explanation",

@@ -52,14 +52,21 @@ def rows(results: Results, whole: pd.DataFrame) -> Iterator[dict]:
 
 
 def _claims(row: dict, found: Mapping, peer: str, name: str, printed: str, judge) -> Iterator[dict]:
-    """Yield a claim about each encoding that was run, or one that is not run; an encoding that agrees decides."""
+    """Yield a claim about each encoding that was run, or one that is not run; an encoding that agrees decides.
+
+    An encoding that reaches more than the printed value decides about the encodings that do not reach it.
+    """
     title = f"{peer}, run: {name}"
     ran = {encoding: judge(row, printed, run) for encoding, run in found.items() if run is not None}
     ran = {encoding: finding for encoding, finding in ran.items() if finding != NOT_RUN}
     fits = [encoding for encoding, finding in ran.items() if finding.verdict in verdicts.FITS]
+    reach = [encoding for encoding, finding in ran.items() if finding.verdict == "better than printed"]
     for encoding, finding in (ran or {"": NOT_RUN}).items():
         if fits and encoding not in fits:
             text = f"the printed value agrees with {', '.join(fits)}"
+            finding = finding._replace(verdict="other encoding", explanation=text)
+        elif reach and verdicts.result(finding.verdict) == verdicts.FAIL:
+            text = f"{finding.explanation}; the printed value is in reach of {', '.join(reach)}"
             finding = finding._replace(verdict="other encoding", explanation=text)
         yield claim({"row": row["row"], "lambda": row["lambda"], "encoding": encoding}, title, printed,
                     _of_solver(name, finding))  # fmt: skip
