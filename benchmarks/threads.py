@@ -5,8 +5,9 @@
 DIR has the binarised sets of MurTree's paper below ``murtree`` (class first) and the sets of numbers of ConTree's paper
 below ``contree`` (class first), as text; files may be compressed (``.txt.gz``). A case is a kind, a set, and a depth or
 a penalty. Cases of ``murtree`` and ``contree`` are searches to a depth. Cases of ``sparse`` are searches of the engine
-without a limit on depth, for sets of MurTree's paper. Cases of ``rashomon`` are Rashomon sets of the same sets, for a
-penalty and a depth; ``breast-cancer-boosted`` is generated.
+without a limit on depth, for sets of MurTree's paper. Cases of ``thresholds`` have no limit on depth either, for sets
+of ConTree's paper. Cases of ``rashomon`` are Rashomon sets of the same sets, for a penalty and a depth;
+``breast-cancer-boosted`` is generated.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ CASES = (
     *("contree/eeg/3", "contree/htru/3", "contree/magic/3", "contree/avila/3", "contree/bean/3", "contree/rice/3"),
     *("sparse/lymph/0.005", "sparse/soybean/0.005", "sparse/kr-vs-kp/0.002", "sparse/anneal/0.01"),
     *("sparse/audiology/0.005", "sparse/vote/0.002", "sparse/tic-tac-toe/0.0005", "sparse/hepatitis/0.01"),
+    *("thresholds/bank/0.01", "thresholds/raisin/0.02", "thresholds/page/0.01", "thresholds/wilt/0.002"),
     *("rashomon/breast-cancer-boosted/0.0053:7", "rashomon/breast-cancer-boosted/0.0088:5"),
 )
 
@@ -56,12 +58,14 @@ def read(folder: Path, name: str) -> np.ndarray:
 def searches(data: Path, case: str, seconds: float) -> Callable[[int], tuple[float, str, int, str]]:
     """Return a function from a number of threads to wall seconds, status, iterations and the tree of a search."""
     kind, name, limit = case.split("/")
-    rows = read(data / ("contree" if kind == "contree" else "murtree"), name)
+    has_numbers = kind in ("contree", "thresholds")
+    rows = read(data / ("contree" if has_numbers else "murtree"), name)
     X, y = rows[:, 1:], rows[:, 0].astype(int)
-    if kind == "contree":
+    if has_numbers:
+        wanted = {"regularization": limit} if kind == "thresholds" else {"regularization": 0, "max_depth": int(limit)}
 
         def fit(threads: int) -> tuple[float, str, int, str]:
-            model = OptimalTreeClassifier(0, max_depth=int(limit), time_limit=seconds, n_jobs=threads)
+            model = OptimalTreeClassifier(**wanted, time_limit=seconds, n_jobs=threads)
             start = time.perf_counter()
             model.fit(X, y)
             wall = time.perf_counter() - start - model.compile_seconds_
@@ -120,7 +124,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60, help="limit of a search")
-    text = "kind/set/depth, sparse/set/penalty or rashomon/set/penalty:depth"
+    text = "kind/set/depth, sparse/set/penalty, thresholds/set/penalty or rashomon/set/penalty:depth"
     parser.add_argument("--cases", nargs="*", default=CASES, help=text)
     options = parser.parse_args()
     rows = []

@@ -10,6 +10,11 @@ from optree.solvers.driver import Gate, Room, Sweep, drive, together
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 
 
+def mib_of(machine: tuple) -> float:
+    """Return the size in MiB of a machine, whose parts are tuples of arrays or None."""
+    return sum(getattr(array, "nbytes", 0) for part in machine for array in part or ()) / 2**20
+
+
 class Team:
     """The threads of a search, an object with these members:
 
@@ -25,6 +30,8 @@ class Team:
         Whether the search is at its end.
     ``new_machine(number)``
         Return the memory of one more thread.
+    ``mib()``
+        float, the size of a machine in MiB.
     ``share(threads)``
         Prepare the memory of this number of threads for kernels that run side by side.
 
@@ -107,7 +114,7 @@ class Team:
     def _join(self, search, clock: Clock, most: int) -> None:
         """Have other threads join the search, as memory allows."""
         machines, threads = search.machines, most
-        mib = sum(getattr(array, "nbytes", 0) for part in machines[0] for array in part or ()) / 2**20
+        mib = search.mib()
         while threads > len(machines) and not clock.has_room((threads - len(machines)) * mib):
             threads -= 1
         while len(machines) < threads:

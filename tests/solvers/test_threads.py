@@ -17,19 +17,23 @@ from support.refusal import refused
 from support.thresholds import every_cut, numbers, shallow_objective
 
 from optree import DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier, solvers
-from optree.budget import Budget
+from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.solvers import driver, team
-from optree.solvers.all_thresholds import crew, tasks
+from optree.solvers.all_thresholds import crew, sparse_search, tasks
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.driver import Gate
 from optree.solvers.engine import search as engine
 from optree.solvers.kernels import memo as memos
+from optree.solvers.kernels import similar_sets
 from optree.solvers.kernels.atomics import acquire, add, release, swap
 from optree.solvers.kernels.jit import kernel
+from optree.solvers.kernels.similar_sets import for_thread, new_sets, remember, similar_bound
 from optree.solvers.murtree.fast import search as depth_limited
 
-MURTREE, ALL_THRESHOLDS, ENGINE = (solvers.get(name) for name in ("murtree", "allthresholds", "optree"))
+MURTREE, ALL_THRESHOLDS, SPARSE, ENGINE = (
+    solvers.get(name) for name in ("murtree", "allthresholds", "sparsethresholds", "optree")
+)
 TIMES = 20_000 if COMPILED else 50
 
 
@@ -73,9 +77,16 @@ def trees_of(solver, problem, objective, numbers=(1, 2, 3), **parameters):
     return [result.tree.to_dict() for result in found]
 
 
-def depth_limited_cases(count):
+def sparse_cases(numbers_of):
+    """Return problems of all thresholds with objectives of any depth."""
+    for seed in numbers_of:
+        problem = every_cut(*numbers(seed, rows=18, values=12))
+        yield problem, random_objective(seed, len(problem.y), (1, 1, 2, 3))
+
+
+def depth_limited_cases(seeds_of):
     """Return problems of two to eight features with objectives for the depth-limited search."""
-    for seed in range(count):
+    for seed in seeds_of:
         problem = harder_problem(seed) if seed % 3 == 0 else binary_problem(seed)
         yield accepted("murtree", problem, limited_objective(seed))
 
@@ -85,7 +96,7 @@ def depth_limited_cases(count):
 @pytest.mark.parametrize("deepening", [True, False])
 def test_the_depth_limited_tree_is_the_same_and_optimal(deepening, joined):
     number = len(seeds(1000, 25))
-    for problem, objective in depth_limited_cases(number):
+    for problem, objective in depth_limited_cases(range(number)):
         one, *others = trees_of(MURTREE, problem, objective, deepening=deepening)
         assert others == [one, one]
         check("murtree", problem, objective, budget=Budget(threads=2), deepening=deepening)
@@ -96,7 +107,7 @@ def test_the_depth_limited_tree_is_the_same_and_optimal(deepening, joined):
 @pytest.mark.usefixtures("hasty")
 def test_a_search_alone_finds_the_tree_of_rounds_and_threads(monkeypatch):
     """The first tree: rounds, heuristics and memo do not change it."""
-    for problem, objective in depth_limited_cases(len(seeds(300, 10))):
+    for problem, objective in depth_limited_cases(seeds(300, 10)):
         one, two = trees_of(MURTREE, problem, objective, (1, 2))
         with monkeypatch.context() as patch:
             patch.setattr(depth_limited.Search, "_rounds", lambda self, *_: [(self.limits, 2**62, 2**62)])
@@ -113,7 +124,7 @@ def test_threads_grow_one_table_and_tell_equal_hashes_apart(monkeypatch):
     def unsalted(self, data, *others):
         init(self, data._replace(salt=data.salt * 0), *others)
 
-    cases = list(depth_limited_cases(60 if FULL else 15))
+    cases = list(depth_limited_cases(range(60 if FULL else 15)))
     before = [trees_of(MURTREE, *case, (1,)) for case in cases]
     monkeypatch.setattr(depth_limited.Search, "__init__", unsalted)
     for case, expected in zip(cases, before, strict=True):
@@ -235,6 +246,63 @@ def test_the_tree_over_all_thresholds_is_the_same_and_optimal(window, joined, mo
     assert bool(joined) == (window > 1)
 
 
+@pytest.fixture
+def shared(monkeypatch):
+    """Have threads share the root of a sparse search after slices of a wave; return the calls of both functions."""
+    calls = []
+    give, again = sparse_search.give_half, sparse_search.SparseSearch._find_same_tree
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 1)
+    monkeypatch.setattr(sparse_search, "give_half", lambda *of: give(*of) and not calls.append("given"))
+    monkeypatch.setattr(sparse_search.SparseSearch, "_find_same_tree", lambda of: calls.append("again") or again(of))
+    return calls
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("early")
+@pytest.mark.parametrize("starts", [True, False], ids=["heuristics", "no heuristics"])
+@pytest.mark.parametrize("size", [8, 2**14])
+def test_the_sparse_tree_over_all_thresholds_is_the_same_and_optimal(size, starts, shared, joined, monkeypatch):
+    for name in ("_SETS", "_LEAST_SETS"):
+        monkeypatch.setattr(similar_sets, name, size)  # the memo replaces its oldest sets, or none
+    if not starts:  # the rounds have to find the tree
+        monkeypatch.setattr(all_searches.AnytimeSearch, "_heuristics", lambda self: iter(()))
+    for problem, objective in sparse_cases(seeds(120, 6)):
+        one, *others = trees_of(SPARSE, problem, objective)
+        assert others == [one, one]
+        check("sparsethresholds", problem, objective, budget=Budget(threads=2))
+    assert joined
+    assert "given" in shared
+    assert starts or "again" in shared
+
+
+@kernel
+def store_and_look_up(sets, rows, weight, cost, steps):
+    """Store sets with their costs, and look up others; return the number of bounds above the cost of a set."""
+    wrong = 0
+    for at in steps:
+        remember(sets, 1, rows[at], weight[at], 1, 1, cost[at])
+        other = (7 * at + 3) % len(rows)
+        wrong += similar_bound(sets, 1, rows[other], weight[other], 1, 1, 0, 1 << 40) > cost[other]
+    return wrong
+
+
+@pytest.mark.parametrize("size", [4, 64, 1000])
+def test_bounds_of_similar_sets_hold_while_threads_write_them(size):
+    """The cost of a set is the number of its rows in another set: a further row raises it by 1 at most."""
+    random = np.random.RandomState(size)
+    member = random.rand(500 if COMPILED else 20, 640) < random.rand(500 if COMPILED else 20, 1)
+    rows, cost = np.packbits(member, axis=1, bitorder="little").view(np.uint64), member[:, :320].sum(axis=1)
+    sets = new_sets(size, np.zeros(0, np.int64), 10, np.arange(640), [np.arange(640)])
+    steps = random.randint(len(rows), size=(3, TIMES // 2))
+    store_and_look_up(sets, rows, member.sum(axis=1), cost, steps[0, :0])
+    with ThreadPoolExecutor(3) as pool:
+        views = [sets, for_thread(sets), for_thread(sets)]
+        wrong = list(pool.map(store_and_look_up, views, [rows] * 3, [member.sum(axis=1)] * 3, [cost] * 3, steps))
+    assert wrong == [0, 0, 0]
+    assert sets.state[0] >= min(size, 2)
+    assert (sets.version % 2 == 0).sum() >= min(size, 2)
+
+
 @compiled_only
 @pytest.mark.usefixtures("hasty")  # else a quick machine ends these searches before threads join
 def test_estimators_have_threads(joined):
@@ -259,12 +327,12 @@ def test_a_number_of_threads_is_whole():
         MurTreeClassifier(n_jobs=0).fit([[0], [1]], [0, 1])
 
 
-@pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("solver", [MURTREE, ENGINE], ids=lambda solver: solver.name)
+@pytest.mark.usefixtures("hasty", "early")
+@pytest.mark.parametrize("solver", [MURTREE, SPARSE, ENGINE], ids=lambda solver: solver.name)
 def test_stopped_anywhere_the_interval_holds_the_optimum(solver, monkeypatch):
     monkeypatch.setattr(engine.Search, "_slice", lambda self: 2)
-    numbers = seeds(20, 2)
-    for problem, objective in engine_cases(numbers) if solver is ENGINE else depth_limited_cases(len(numbers)):
+    cases = {"murtree": depth_limited_cases, "sparsethresholds": sparse_cases, "optree": engine_cases}
+    for problem, objective in cases[solver.name](seeds(20, 2)):
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (1, 2, 3, 5, 8, 20):
             result = solver.solve(problem, objective, Budget(iterations=iterations, threads=3))
@@ -272,13 +340,14 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(solver, monkeypatch):
             assert not objective.broken(result.tree, problem)
 
 
-@pytest.mark.usefixtures("interruptible", "hasty")
+@pytest.mark.usefixtures("interruptible", "hasty", "early")
 @pytest.mark.parametrize("limit", ["interrupted", "time_limit"])
-@pytest.mark.parametrize("solver", [MURTREE, ENGINE], ids=lambda solver: solver.name)
-def test_limits_and_ctrl_c_end_all_threads(solver, limit):
+@pytest.mark.parametrize("solver", [MURTREE, SPARSE, ENGINE], ids=lambda solver: solver.name)
+def test_limits_and_ctrl_c_end_all_threads(solver, limit, joined, monkeypatch):
+    monkeypatch.setattr(all_searches.AnytimeSearch, "_heuristics", lambda self: iter(()))  # they are on one thread
     rows, depth = (3000, 6) if COMPILED else (300, 4)
     problem, objective = noise(rows, 60), Objective.of(0, max_depth=depth)
-    if solver is ENGINE:
+    if solver is not MURTREE:
         objective = Objective.of("0.001")
     solver.solve(problem, objective, Budget(iterations=1))  # compiles
     budget = Budget(seconds=0.3 if limit == "time_limit" else 60, threads=2)
@@ -287,6 +356,7 @@ def test_limits_and_ctrl_c_end_all_threads(solver, limit):
     result = solver.solve(problem, objective, budget)
     assert result.status == limit
     assert 0 <= result.lower_bound < result.cost
+    assert joined or not COMPILED
 
 
 @kernel

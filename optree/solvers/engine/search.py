@@ -21,7 +21,7 @@ from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_LIMIT
 from optree.solvers.stages import Starts
-from optree.solvers.team import Team
+from optree.solvers.team import Team, mib_of
 from optree.tree import LEAF, Tree
 
 _MANY, _LONG = 28, 8  # features, words of rows: with fewer, B6 takes more time than it saves
@@ -304,6 +304,10 @@ class Search:
         stack.stride[:] = self.stack.stride
         self._begin(stack)
         return stack, (np.empty_like(self.memo.chain),)
+
+    def mib(self) -> float:
+        """Return the size of a machine in MiB."""
+        return mib_of(self.machines[0])
 
     def share(self, threads: int) -> None:
         """Have kernels exchange their intervals, and leave room for all threads."""

@@ -1,6 +1,7 @@
 """Atomic operations on numbers in memory that threads share: int64 arrays that kernels read and write.
 
-All of them are sequentially consistent. A plain read of an aligned int64 is atomic on all processors that numba knows.
+`swap` and `add` are sequentially consistent. A plain read of an aligned int64 is atomic on all processors that numba
+knows.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ def _add(typing_context, numbers, at, more):
     return types.int64(numbers, types.int64, types.int64), codegen
 
 
+@intrinsic
+def _read(typing_context, numbers, at):
+    def codegen(context, builder, signature, args):
+        builder.fence("acquire")
+        return builder.load_atomic(_place(context, builder, numbers, *args), "acquire", 8)
+
+    return types.int64(numbers, types.int64), codegen
+
+
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
     _ONE_AT_A_TIME = Lock()
 
@@ -55,8 +65,12 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
             numbers[at] += more
         return before
 
+    def read(numbers, at):
+        """Return an element: no load before is moved behind it, and no load behind is moved before it."""
+        return int(numbers[at])
+
 else:
-    swap, add = _swap, _add
+    swap, add, read = _swap, _add, _read
 
 
 @inner_function

@@ -31,6 +31,12 @@ of max(0, |Q & c| - |S & c|) rows, each of the least weight above 0 or more.
 *Used in* ``rows_outside``: most stored sets are refused by their counts, before their rows are read.
 *Worth.* With 16 cells and without: wine at .005 .14 s and .35 s, bank at .02 .06 s and .09 s, bank at .01 5.6 s and 28
 s, breast cancer at .02 .38 s and .56 s, in equal iterations. 8 and 32 cells take as long as 16.
+
+**Threads**
+
+Threads share the stored sets. Each thread has an order of look-ups and scratch of its own (`for_thread`). A set has an
+odd version while a thread writes it. A look-up uses a set if its version was even before the set was read, and is the
+same afterwards.
 """
 
 from __future__ import annotations
@@ -39,12 +45,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.atomics import add, read, swap
 from optree.solvers.kernels.bitset import count_bits, pop_row
 from optree.solvers.kernels.jit import inner_function
 
 CELLS = 16
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # the limits on the sets, and on their memory between
-COUNT, OLDEST = range(2)  # entries of Sets.state
+COUNT, REPLACED = range(2)  # entries of Sets.state
 _AT_THE_FRONT = 8  # places of the order that are not worth an exchange
 
 
@@ -56,12 +63,15 @@ class Sets(NamedTuple):
     weight: np.ndarray  # int64[sets], its weight
     levels: np.ndarray  # int64[sets], the levels of the trees that the bound is for ...
     splits: np.ndarray  # int64[sets], ... and their splits
-    order: np.ndarray  # int64[sets], the order of look-ups: sets that pruned come forward
+    version: np.ndarray  # int64[sets], odd before the set is written, and while a thread writes another set there
+    count: np.ndarray  # int32[sets, CELLS], the rows of each set in each cell
+    state: np.ndarray  # int64[2], the number of sets, and of sets that were replaced
     row_weight: np.ndarray  # int64[64 * words], or [0] if all weights are 1
     lightest: int  # the least weight of a row, above 0
-    state: np.ndarray  # int64[2], the number of sets, and the next set to be replaced
     cell: np.ndarray  # uint64[CELLS, words], a partition of the rows that have a weight
-    count: np.ndarray  # int32[sets + 1, CELLS], the rows of each set in each cell; last: of the set of a look-up
+    order: np.ndarray  # int64[sets], of one thread: the order of look-ups. Sets that pruned come forward ...
+    known: np.ndarray  # int64[1], of one thread: ... and their number
+    own: np.ndarray  # int32[CELLS], of one thread, scratch: the rows of the set of a look-up in each cell
 
 
 def sets_for(words: int) -> int:
@@ -76,16 +86,33 @@ def new_sets(sets: int, weight: np.ndarray, words: int, rows: np.ndarray, column
     """
     made = Sets(  # a set is written before it is read, and zeros would need a pass over the whole memo
         np.empty((sets, words), np.uint64),
-        *(np.empty(sets, np.int64) for _ in range(5)),
+        *(np.empty(sets, np.int64) for _ in range(4)),
+        np.ones(sets, np.int64),
+        np.empty((sets, CELLS), np.int32),
+        np.zeros(2, np.int64),
         weight,
         int(weight[weight > 0].min()) if len(weight) else 1,
-        np.zeros(2, np.int64),
         np.zeros((CELLS, words), np.uint64),
-        np.empty((sets + 1, CELLS), np.int32),
+        *_of_thread(sets),
     )
     if sets:
         fill_cells(made.cell, rows, columns)
     return made
+
+
+def _of_thread(sets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of one thread."""
+    return np.empty(sets, np.int64), np.zeros(1, np.int64), np.empty(CELLS, np.int32)
+
+
+def for_thread(sets: Sets) -> Sets:
+    """Return the memo as another thread reads and writes it."""
+    return sets._replace(**dict(zip(("order", "known", "own"), _of_thread(len(sets.lower)), strict=True)))
+
+
+def forget_sets(sets: Sets) -> None:
+    """Remove all sets, while one thread has the memo."""
+    sets.version[:], sets.state[:], sets.known[:] = 1, 0, 0
 
 
 def fill_cells(cell: np.ndarray, rows: np.ndarray, columns: list[np.ndarray]) -> None:
@@ -114,12 +141,21 @@ def fill_cells(cell: np.ndarray, rows: np.ndarray, columns: list[np.ndarray]) ->
 
 @inner_function
 def count_cells(sets, words):
-    """Compute the rows of a set in each cell; they are the last counts."""
-    count = sets.count[len(sets.lower)]
+    """Count the rows of a set in each cell; write ``sets.own``."""
     for c in range(len(sets.cell)):
-        count[c] = 0
+        sets.own[c] = 0
         for w in range(len(words)):
-            count[c] += count_bits(words[w] & sets.cell[c, w])
+            sets.own[c] += count_bits(words[w] & sets.cell[c, w])
+
+
+@inner_function
+def count_sets(sets):
+    """Return the number of sets, after the sets that are new to this thread have come last in its order."""
+    stored = min(sets.state[COUNT], len(sets.lower))
+    for at in range(sets.known[0], stored):
+        sets.order[at] = at
+    sets.known[0] = stored
+    return stored
 
 
 @inner_function
@@ -152,17 +188,21 @@ def weight_outside(sets, one, other, room):
 def similar_bound(sets, slope, words, weight, levels, splits, best, need):
     """Return a lower bound on the cost of a set, ``best`` or one of the stored sets; the search ends at ``need``."""
     count_cells(sets, words)
-    own = sets.count[len(sets.lower)]
-    for at in range(sets.state[COUNT]):
+    for at in range(count_sets(sets)):
         stored = sets.order[at]
         lower = sets.lower[stored]
         if lower <= best or sets.levels[stored] < levels or sets.splits[stored] < splits:
             continue
         room = (lower - best - 1) // slope
-        if sets.weight[stored] - weight > room or rows_outside(sets.count[stored], own) > room // sets.lightest:
+        if sets.weight[stored] - weight > room or rows_outside(sets.count[stored], sets.own) > room // sets.lightest:
+            continue
+        version = read(sets.version, stored)
+        lower = sets.lower[stored]
+        room = (lower - best - 1) // slope
+        if version & 1 or lower <= best or sets.levels[stored] < levels or sets.splits[stored] < splits:
             continue
         lost = weight_outside(sets, sets.words[stored], words, room)
-        if lost > room:
+        if lost > room or read(sets.version, stored) != version:
             continue
         best = lower - slope * lost
         if best >= need:
@@ -178,29 +218,31 @@ def remember(sets, slope, words, weight, levels, splits, lower):
 
     A set Q is replaced by S if the bound of S less w(S \\ Q) is at least the bound of Q.
     """
-    place, last = np.int64(-1), len(sets.lower)
+    place, most = np.int64(-1), len(sets.lower)
     count_cells(sets, words)
-    own = sets.count[last]
-    for stored in range(sets.state[COUNT]):
+    for stored in range(count_sets(sets)):
         if lower < sets.lower[stored] or levels < sets.levels[stored] or splits < sets.splits[stored]:
             continue
         room = (lower - sets.lower[stored]) // slope
         if (
             weight - sets.weight[stored] <= room
-            and rows_outside(own, sets.count[stored]) <= room // sets.lightest
+            and rows_outside(sets.own, sets.count[stored]) <= room // sets.lightest
             and weight_outside(sets, words, sets.words[stored], room) <= room
         ):
             place = stored
             break
-    if place < 0 and sets.state[COUNT] < len(sets.lower):
-        place = sets.state[COUNT]
-        sets.order[place] = place
-        sets.state[COUNT] += 1
-    elif place < 0:
-        place = sets.state[OLDEST]
-        sets.state[OLDEST] = (place + 1) % len(sets.lower)
+    is_new = place < 0 and sets.state[COUNT] < most
+    if is_new:
+        place = add(sets.state, COUNT, 1)
+        is_new = place < most  # or another thread has taken the last place
+    if place < 0 or place >= most:
+        place = add(sets.state, REPLACED, 1) % most
+    version = sets.version[place]
+    if not is_new and (version & 1 or not swap(sets.version, place, version, version + 1)):
+        return  # another thread writes a set there
     for w in range(len(words)):
         sets.words[place, w] = words[w]
-    for c in range(len(own)):
-        sets.count[place, c] = own[c]
+    for c in range(len(sets.own)):
+        sets.count[place, c] = sets.own[c]
     sets.lower[place], sets.weight[place], sets.levels[place], sets.splits[place] = lower, weight, levels, splits
+    add(sets.version, place, 1)

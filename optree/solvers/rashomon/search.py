@@ -67,7 +67,7 @@ from optree.solvers.rashomon.trees import Trees
 from optree.solvers.rashomon.units import Units
 from optree.solvers.routing import is_shallow
 from optree.solvers.stages import Starts
-from optree.solvers.team import Team
+from optree.solvers.team import Team, mib_of
 from optree.tree import Tree
 
 _SWITCHES = (
@@ -345,6 +345,10 @@ class Search:
         memo = search.memo._replace(chain=chain)
         expand.add_root(data, memo, graph, search.levels_left, *self._root, size, *known)
         return stack, (chain,), graph
+
+    def mib(self) -> float:
+        """Return the size of a machine in MiB."""
+        return mib_of(self.machines[0])
 
     def share(self, threads: int) -> None:
         """Have kernels leave room for all threads."""

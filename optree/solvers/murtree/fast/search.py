@@ -23,7 +23,7 @@ from optree.solvers.murtree.fast.shared_root import NEXT, STOP, THREADS, UPPER, 
 from optree.solvers.murtree.fast.squares import Squares, WholeTarget, new_squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, TWO_LEVELS, UNBUILT, Rules, Stack, new_stack
 from optree.solvers.murtree.limits import normal_splits
-from optree.solvers.team import Team
+from optree.solvers.team import Team, mib_of
 from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
@@ -155,6 +155,10 @@ class Search:
             if 0 <= self.machines[number].stack.state[LEVEL] <= self.rules.levels:
                 self.step(kernel.CLOSE, number)
         return limit
+
+    def mib(self) -> float:
+        """Return the size of a machine in MiB."""
+        return mib_of(self.machines[0])
 
     def share(self, threads: int) -> None:
         """Prepare the memory of all threads: the others begin at the root, with its bounds."""
