@@ -218,7 +218,7 @@ class SparseSearch(AnytimeSearch):
             self._find_same_tree()
 
     def _find_same_tree(self) -> None:
-        """Search on one thread for a tree of the proven cost, which no round of several threads has a part in."""
+        """Search once more for a tree of the proven cost, on one thread and with an empty memo."""
         cost, tree, note = self.cost, self._tree, self._note
         forget_sets(self.machines[0][1])
         self.cost, self._note = cost + 1, lambda *interval: None

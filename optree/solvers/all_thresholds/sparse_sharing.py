@@ -12,8 +12,8 @@ are never shared: a candidate takes a small part of a long round.
 bounds of a memo hold in all threads.
 *Used in* ``SparseSearch``. A round that finds a tree returns the lowest cost of a tree, but of several trees of this
 cost the threads find any. So if rounds that may have several threads have found the best tree, one thread searches for
-a tree of this cost again, with an empty memo. This last search depends on the rows and on the cost alone.
-*Worth* of threads, and of the last search: see ``benchmarks/README.md``.
+a tree of this cost again, with an empty memo. The repeated search depends on the rows and on the cost alone.
+*Worth* of threads: see ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
