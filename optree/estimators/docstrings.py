@@ -53,8 +53,8 @@ _TEXTS = {
         n_jobs : int or None, default=None
             Threads, which share a search, or the folds of a cross-validation: None for one, -1 for all cores. The tree
             is the same for any number, unless a limit ends the search. Searches of limited depth, of the engine, of
-            Rashomon sets and of DPDT have threads, if they take more than a moment; other searches run on one thread.
-            Each thread needs memory of its own.
+            SPLIT, of Rashomon sets and of DPDT have threads, if they take more than a moment; other searches run on one
+            thread. Each thread needs memory of its own.
     """,
     "common": """
         {limits}

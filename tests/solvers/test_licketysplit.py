@@ -159,7 +159,7 @@ def test_slices_of_any_size_find_the_same_tree():
             search.find_trees(depth, look, LICKETY)
             sliced = search_for("licketysplit", problem, objective)
             sliced.memo, step = new_memo(sliced.data, sliced.rules, 8), sliced.step
-            sliced.step = lambda _, step=step: step(1)
+            sliced.step = lambda _, number, step=step: step(1, number)
             sliced.find_trees(depth, look, LICKETY)
             assert sliced.plans() == search.plans()
             assert sliced.iterations == search.iterations
@@ -181,7 +181,7 @@ def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
                 sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
                 monkeypatch.setattr(sliced.clock, "limit", lambda _, more=0: "memory_limit" if more else None)
             size, step = 100 if entries else 1, sliced.step
-            sliced.step = lambda _, size=size, step=step: step(size)
+            sliced.step = lambda _, number, size=size, step=step: step(size, number)
             sliced.find_trees(depth, look, LICKETY, own=True)
             if not entries:
                 assert (sliced.plans(), sliced.iterations) == (search.plans(), search.iterations)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from support.lookahead_problems import longer
 from support.modes import COMPILED, FULL, compiled_only, seeds
 from support.objectives import limited_objective, random_objective
 from support.oracle import accepted, check
@@ -16,7 +17,14 @@ from support.problems import binary_problem, harder_problem, nested_problem, noi
 from support.refusal import refused
 from support.thresholds import every_cut, numbers, shallow_objective
 
-from optree import DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier, solvers
+from optree import (
+    DL85Classifier,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    OptimalTreeClassifier,
+    SPLITClassifier,
+    solvers,
+)
 from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.solvers import driver, team
@@ -30,9 +38,11 @@ from optree.solvers.kernels.atomics import acquire, add, release, swap
 from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.similar_sets import for_thread, new_sets, remember, similar_bound
 from optree.solvers.murtree.fast import search as depth_limited
+from optree.solvers.split import family
+from optree.solvers.split.memory import new_memo
 
-MURTREE, ALL_THRESHOLDS, SPARSE, ENGINE = (
-    solvers.get(name) for name in ("murtree", "allthresholds", "sparsethresholds", "optree")
+MURTREE, ALL_THRESHOLDS, SPARSE, ENGINE, SPLIT = (
+    solvers.get(name) for name in ("murtree", "allthresholds", "sparsethresholds", "optree", "split")
 )
 TIMES = 20_000 if COMPILED else 50
 
@@ -304,6 +314,60 @@ def test_bounds_of_similar_sets_hold_while_threads_write_them(size):
     assert (sets.version % 2 == 0).sum() >= min(size, 2)
 
 
+def split_cases(name, numbers):
+    """Return problems for a solver of the SPLIT family, with objectives and parameters."""
+    for seed in numbers:
+        multiway, depth = "multi" in name, 2 + seed // 3 % 3
+        penalty = ("leaf", "split")[seed // 4 % 2 and not multiway]
+        objective = Objective.of(("0.01", "0.005", "0.002", "0", "0.02", "0.001")[seed % 6], penalty, max_depth=depth)
+        parameters = {"lookahead": max(int("lickety" in name), seed // 2 % (3 if multiway else depth + 1))}
+        parameters["two_levels"] = ("never", "lookahead", "frontier")[seed % 3]
+        parameters |= {"max_ways": 2 + seed % 3, "repeat": seed % 5 > 0} if multiway else {}
+        parameters |= {} if "lickety" in name else {"polish": seed % 4 == 0, "deepening": seed % 7 > 0}
+        yield longer(seed, multiway), objective, parameters
+
+
+@pytest.fixture
+def split_searches(monkeypatch):
+    """Have threads join the searches of SPLIT at once, with a full memo; return these searches."""
+    found, share = set(), family.Search.share
+    monkeypatch.setattr(driver, "ALONE", 0)
+    monkeypatch.setattr(family.Search, "share", lambda self, threads: found.add(self) or share(self, threads))
+    monkeypatch.setattr(family, "new_memo", lambda data, rules: new_memo(data, rules, 8))
+    monkeypatch.setattr(family, "_PAUSE", 0)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [1, 50])
+@pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])
+def test_the_tree_of_split_is_the_same(name, nodes, split_searches, monkeypatch):
+    next_slice = Pace.next
+    monkeypatch.setattr(Pace, "next", lambda self, done: min(nodes, next_slice(self, done)))
+    solver, numbers = solvers.get(name), seeds(150, 3)
+    for problem, objective, parameters in split_cases(name, numbers):
+        one, *others = [
+            solver.solve(problem, objective, Budget(threads=threads), **parameters) for threads in (1, 2, 3)
+        ]
+        for other in others:
+            assert (other.cost, other.status, other.lower_bound) == (one.cost, one.status, one.lower_bound)
+            assert other.tree.to_dict() == one.tree.to_dict()
+            assert other.counters.get("candidates_bound") == one.counters.get("candidates_bound")
+        if one.status == "optimal":
+            assert one.cost == solvers.get("optree").solve(problem, objective).cost
+    helped = [search for search in split_searches if any(m.work.state["iterations"] for m in search.machines[1:])]
+    assert len(helped) > len(numbers) / 5 or not FULL
+
+
+@pytest.mark.parametrize("name", ["split", "licketymultisplit"])
+def test_split_stopped_anywhere_has_a_tree(name, split_searches):
+    for problem, objective, parameters in split_cases(name, seeds(30, 2)):
+        for nodes in (1, 2, 5, 20, 100):
+            result = solvers.get(name).solve(problem, objective, Budget(iterations=nodes, threads=3), **parameters)
+            assert objective.cost(result.tree, result.scale, result.tree.errors(problem)) == result.cost
+            assert not objective.broken(result.tree, problem)
+
+
 @compiled_only
 @pytest.mark.usefixtures("hasty")  # else a quick machine ends these searches before threads join
 def test_estimators_have_threads(joined):
@@ -312,6 +376,7 @@ def test_estimators_have_threads(joined):
     for model, columns in (
         (MurTreeClassifier(5, max_thresholds=4), X[:, :12]),
         (OptimalTreeClassifier(0, max_depth=3), random.random_sample((150, 3))),
+        (SPLITClassifier(max_depth=4, lookahead=2, max_thresholds=4), X[:, :12]),
     ):
         texts = {model.set_params(n_jobs=n).fit(columns, y[: len(columns)]).export_text() for n in (1, 2)}
         assert len(texts) == 1
@@ -343,18 +408,19 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(solver, monkeypatch):
 
 @pytest.mark.usefixtures("interruptible", "hasty", "early")
 @pytest.mark.parametrize("limit", ["interrupted", "time_limit"])
-@pytest.mark.parametrize("solver", [MURTREE, SPARSE, ENGINE], ids=lambda solver: solver.name)
+@pytest.mark.parametrize("solver", [MURTREE, SPARSE, ENGINE, SPLIT], ids=lambda solver: solver.name)
 def test_limits_and_ctrl_c_end_all_threads(solver, limit, joined, monkeypatch):
     monkeypatch.setattr(all_searches.AnytimeSearch, "_heuristics", lambda self: iter(()))  # they are on one thread
     rows, depth = (3000, 6) if COMPILED else (300, 4)
     problem, objective = noise(rows, 60), Objective.of(0, max_depth=depth)
     if solver is not MURTREE:
-        objective = Objective.of("0.001")
-    solver.solve(problem, objective, Budget(iterations=1))  # compiles
+        objective = Objective.of("0.001", max_depth=depth if solver is SPLIT else None)
+    parameters = {"lookahead": depth} if solver is SPLIT else {}
+    solver.solve(problem, objective, Budget(iterations=1), **parameters)  # compiles
     budget = Budget(seconds=0.3 if limit == "time_limit" else 60, threads=2)
     if limit == "interrupted":
         threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
-    result = solver.solve(problem, objective, budget)
+    result = solver.solve(problem, objective, budget, **parameters)
     assert result.status == limit
     assert 0 <= result.lower_bound < result.cost
     assert joined or not COMPILED

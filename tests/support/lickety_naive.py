@@ -95,9 +95,8 @@ class OneByOne:
         frame["levels_left"], frame["lookahead"], frame["budget"] = depth, min(lookahead, depth), INFINITE
         frame["must_split"], frame["lickety"] = must_split, True
         search._finish()
-        self.entry[node.key] = found = int(search.work.state["found"][0])
-        entry = search.memo.entry[found]
-        return int(entry["upper"]), tuple(search.memo.split[found, 1 : search.memo.split[found, 0]].tolist())
+        self.entry[node.key] = int(search.work.state["found"][0])
+        return int(frame["upper"]), tuple(search.work.split[0, : frame["children"] - 1].tolist())
 
     def ties(self, cost, split):
         """Return the splits that tie with the split found, at the node that was searched last."""

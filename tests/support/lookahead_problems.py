@@ -39,6 +39,17 @@ def lickety_problem(seed):
     return make(codes, y, [2] * q, classes, random.randint(1, 4, n) if seed % 4 == 0 else None)
 
 
+def longer(seed, multiway):
+    """Make a problem that a search takes a thousand nodes for, of binary features or of up to eight ordered values."""
+    random = np.random.RandomState(seed)
+    n, classes = random.randint(30, 200), random.randint(2, 4)
+    parts = random.randint(2, 9, random.randint(2, 6)) if multiway else [2] * random.randint(4, 11)
+    codes = (random.random_sample((n, len(parts))) * parts).astype(int)
+    y = (codes[:, :3].sum(axis=1) + codes[:, -1] * codes[:, 0]) % classes
+    y = np.where(random.random_sample(n) < 0.15, random.randint(classes, size=n), y)
+    return make(codes, y, list(parts), classes, random.randint(1, 4, n) if seed % 4 == 0 else None)
+
+
 def solve(name, problem, objective, **parameters):
     result = solvers.get(name).solve(problem, objective, **parameters)
     assert objective.cost(result.tree, result.scale, result.tree.errors(problem)) == result.cost

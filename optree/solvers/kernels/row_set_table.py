@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.driver import Room, enlarge
+from optree.solvers.kernels.atomics import swap
 from optree.solvers.kernels.jit import inner_function, kernel
 
 LOW = np.int64(2**32 - 1)
@@ -48,12 +49,11 @@ def slot_of(hashed, number):
 
 @inner_function
 def occupy(slots, place, hashed, number):
-    """Put an entry into the first free slot from ``place`` on, for example from its hash on."""
-    mask = len(slots) - 1
+    """Put an entry into the first free slot from ``place`` on, for example from its hash on, beside other threads."""
+    mask, slot = len(slots) - 1, slot_of(hashed, number)
     place &= mask
-    while slots[place] >= 0:
+    while not swap(slots, place, -1, slot):
         place = (place + 1) & mask
-    slots[place] = slot_of(hashed, number)
 
 
 @inner_function

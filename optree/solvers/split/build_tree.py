@@ -36,12 +36,21 @@ the children of its split are pushed one by one. LicketySPLIT's values are in th
 
 from __future__ import annotations
 
-from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 from optree.solvers.kernels.row_set_table import has_room
 from optree.solvers.split.search import search_node
+from optree.solvers.split.shared_root import THREADS, join_root
 from optree.solvers.split.state import BEGUN, BEST, CHILDREN, DEEPEN, LICKETY, OTHER, READ, TIES, TRIED, VALUE
-from optree.solvers.split.subtree_values import copy, find_valued, push, start_search, take_entry, value_step
+from optree.solvers.split.subtree_values import (
+    copy,
+    find_valued,
+    push,
+    start_search,
+    take_entry,
+    take_found,
+    value_step,
+)
 
 CLOSE = -1  # in place of a number of iterations
 
@@ -104,13 +113,14 @@ def read_step(data, work, memo, rules, trees, v, closing):
     elif subtree["phase"] == BEGUN:
         _begin_reading(work, trees, v)
     elif subtree["phase"] == TRIED:
-        cost, tried = take_entry(memo, trees, v, OTHER, state["found"]), subtree["tried"]
+        cost, tried = take_found(work, memo, trees, v, OTHER), subtree["tried"]
         if cost < subtree["cost"] or (cost == subtree["cost"] and tried > subtree["chosen"]):
             subtree["cost"], subtree["chosen"] = cost, tried
             copy(trees.split[v, OTHER], trees.split[v, BEST])
         last, mode = subtree["recursive"], subtree["mode"]  # here `recursive` says that no search follows
         if v == 0 and not last:
-            state["lower"] = min(subtree["cost"], 0 if state["found"] < 0 else memo.entry[state["found"]]["lower"])
+            lower = 0 if state["found"] < 0 else memo.entry[state["found"]]["lower"]
+            state["lower"] = min(subtree["cost"], lower, subtree["max_cost"] + 1)
         if mode == DEEPEN and tried < subtree["lookahead"] and not last:
             budget = min(subtree["cost"] + 1, subtree["max_cost"] + 1, INFINITE)
             start_search(work, trees, v, tried + 1, budget, False)
@@ -140,16 +150,21 @@ def _begin_own(work, rules, trees):
 
 
 @inner_function
-def _search(data, work, scratch, memo, sets, rules, trees, iterations):
+def _search(data, work, scratch, memo, sets, rules, trees, root, iterations):
     """Do the work of `search`; ``scratch`` and ``sets`` are None if all features are binary."""
     state, closing = work.state[0], iterations == CLOSE
     state["pause_at"] = state["iterations"] + iterations
-    room = len(work.frame) * (1 + TIES * rules.ways)
+    if state["helps"] and (state["level"] >= 0 or join_root(work, root)):
+        code = search_node(data, work, scratch, memo, sets, rules, root, closing)
+        return PAUSED if code == COMPLETE else code
+    if state["helps"]:
+        return PAUSED
+    room = len(work.frame) * (1 + TIES * rules.ways + 3 * root.state[THREADS])
     while state["searching"] or state["subtree"] >= 0 or _begin_own(work, rules, trees):
         if not closing and not has_room(memo.slots, memo.entry, memo.used[0], room):
             return NO_ROOM
         if state["searching"]:
-            code = search_node(data, work, scratch, memo, sets, rules, closing)
+            code = search_node(data, work, scratch, memo, sets, rules, root, closing)
             if code != COMPLETE:
                 return code
             state["searching"] = 0
@@ -163,14 +178,14 @@ def _search(data, work, scratch, memo, sets, rules, trees, iterations):
 
 
 @kernel
-def search_binary(data, work, memo, rules, trees, iterations):
+def search_binary(data, work, memo, rules, trees, root, iterations):
     """Do the work of `search` if all features are binary, without scratch: half as much code to compile."""
     data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
-    return _search(data, work, None, memo, None, rules, trees, iterations)
+    return _search(data, work, None, memo, None, rules, trees, borrow(root), iterations)
 
 
 @kernel
-def search(data, work, scratch, memo, sets, rules, trees, iterations):
+def search(data, work, scratch, memo, sets, rules, trees, root, iterations):
     """Search for at most ``iterations`` more nodes, or close the search; return a code.
 
     A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
@@ -179,4 +194,4 @@ def search(data, work, scratch, memo, sets, rules, trees, iterations):
     iterations : or CLOSE, which ends the search with the incumbents.
     """
     data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
-    return _search(data, work, borrow(scratch), memo, borrow(sets), rules, trees, iterations)
+    return _search(data, work, borrow(scratch), memo, borrow(sets), rules, trees, borrow(root), iterations)

@@ -22,7 +22,10 @@ limit ends it. The paper scales lambda up as rows get fewer. Costs here count ro
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
+from time import sleep
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,23 +33,44 @@ from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
-from optree.solvers.driver import Room, drive
+from optree.solvers.driver import Room, time_alone
 from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 from optree.solvers.kernels.jit import direct
+from optree.solvers.kernels.similar_sets import Sets, for_thread
 from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
-from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_similar, new_trees, new_work
+from optree.solvers.split.memory import (
+    max_candidates,
+    new_memo,
+    new_root,
+    new_scratch,
+    new_similar,
+    new_trees,
+    new_work,
+)
 from optree.solvers.split.options import options_of, parameters_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
+from optree.solvers.split.shared_root import HURRY, THREADS
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
+from optree.solvers.team import Team, mib_of
 
 _MOST_CANDIDATES = 200_000  # of a node
 _SMALL = 1 << 16  # entries: a smaller memo grows faster, because entering all of them again takes time
 _FIRST = 1 << 22  # words counted before the clock is read for the first time: about a millisecond
+_PAUSE = 0.0005  # seconds for which a thread without work sleeps
 _LONG = 4096  # iterations after which it pays to find the rows that every tree misclassifies, ...
 _FEW = 1 << 18  # ... if there are no more words of columns than this: else that takes long, without a look at the clock
+
+
+class Machine(NamedTuple):
+    """The memory of a thread."""
+
+    work: tables.Work
+    scratch: tables.Scratch | None  # None, as the next, if all features are binary
+    sets: Sets | None
+    closed: tuple[np.ndarray]  # of the memo
 
 
 class Search:
@@ -62,53 +86,110 @@ class Search:
                 f"generator: 'all' makes {candidates} splits of a node; give 'midpoints' or 'cart', or fewer bins"
             )
         self.data, self.rules, self.clock = data, rules, clock
-        self.work, self.scratch = new_work(data, rules, candidates), new_scratch(data, rules)
-        self.memo, self.trees = new_memo(data, rules), new_trees(data, rules)
-        self.sets = new_similar(data, rules)
-        self.status, self.long = None, False
+        self.memo, self.trees, self.root = new_memo(data, rules), new_trees(data, rules), new_root(data)
+        self.machines = [
+            Machine(
+                new_work(data, rules, candidates),
+                new_scratch(data, rules),
+                new_similar(data, rules),
+                (self.memo.closed,),
+            )
+        ]
+        self.status, self.long, self._is_done, self._begun = None, False, False, clock.seconds()
+        self._team = Team(partial(self.root.state.__setitem__, HURRY))
+
+    @property
+    def work(self) -> tables.Work:
+        """Return the node stack of the first thread."""
+        return self.machines[0].work
 
     @property
     def iterations(self) -> int:
         """Return the number of nodes counted."""
-        return int(self.work.state["iterations"][0])
+        return sum(int(machine.work.state["iterations"][0]) for machine in self.machines)
 
-    def step(self, iterations: int) -> int:
-        """Search for at most ``iterations`` more nodes; return a code.
+    def step(self, iterations: int, number: int = 0) -> int:
+        """Search for at most ``iterations`` more nodes in a thread; return a code.
 
         After _LONG iterations, the same number on every machine, the rows that every tree misclassifies bound the rest.
         """
+        if number:
+            before = self.iterations
+            code = self._call(iterations, number)
+            if code == PAUSED and self.iterations == before:
+                sleep(_PAUSE)  # without a root to share
+            return code
         if not self.long:
             if (before := _LONG - self.iterations) > 0:
-                return self._call(min(iterations, before))
-            self.long = True
-            if not len(self.data.wrong) and self.data.rows.size <= _FEW and (wrong := unavoidable(self.data)).any():
-                self.data = self.data._replace(wrong=wrong)
-        return self._call(iterations)
+                iterations = min(iterations, before)
+            else:
+                self.long = True
+                if not len(self.data.wrong) and self.data.rows.size <= _FEW and (wrong := unavoidable(self.data)).any():
+                    self.data = self.data._replace(wrong=wrong)
+        code = self._call(iterations)
+        self._is_done = code == COMPLETE
+        return code
 
     def interval(self) -> None:
         """Return None: a limit ends the search, not an interval."""
 
-    def room(self, code: int) -> Room:
+    def is_complete(self) -> bool:
+        """Return whether the first thread is done."""
+        return self._is_done
+
+    def new_machine(self, number: int) -> Machine:
+        """Return the memory of a thread that helps."""
+        work, _, sets, _ = self.machines[0]
+        made = self._new_machine(tables.Work(*map(np.zeros_like, work)), sets and for_thread(sets))
+        made.work.state["level"], made.work.state["helps"] = -1, 1
+        return made
+
+    def _new_machine(self, work: tables.Work, sets: Sets | None) -> Machine:
+        """Return the memory of a thread with new scratch memory."""
+        return Machine(work, new_scratch(self.data, self.rules), sets, (np.zeros_like(self.memo.closed),))
+
+    def mib(self) -> float:
+        """Return the size of a machine in MiB."""
+        return mib_of(self.machines[0]._replace(sets=None))
+
+    def share(self, threads: int) -> None:
+        """Have the first thread share its roots, and leave room for all threads."""
+        self.root.state[THREADS] = threads
+
+    def room(self, code: int, number: int = 0) -> Room:
         """Return room for more entries of the memo."""
-        size, used = len(self.memo.entry), int(self.memo.used[0])
-        more = size * (3 if size < _SMALL else 1)
-        return row_set_table.grow(self.memo.slots, self.memo.entry, used, more, self._keep, self.memo.split)
+
+        def grow() -> Room:
+            size, used = len(self.memo.entry), int(self.memo.used[0])
+            more = size * (3 if size < _SMALL else 1)
+            return row_set_table.grow(self.memo.slots, self.memo.entry, used, more, self._keep, self.memo.split)
+
+        return self._team.shared_room(grow)
 
     def _keep(self, slots: np.ndarray) -> None:
         self.memo = self.memo._replace(slots=slots)
 
-    def _call(self, iterations: int) -> int:
-        rest = self.rules, self.trees, iterations
-        if self.scratch is None:
-            return direct(kernel.search_binary)(self.data, self.work, self.memo, *rest)
-        return direct(kernel.search)(self.data, self.work, self.scratch, self.memo, self.sets, *rest)
+    def _call(self, iterations: int, number: int = 0) -> int:
+        work, scratch, sets, (closed,) = self.machines[number]
+        memo, rest = self.memo._replace(closed=closed), (self.rules, self.trees, self.root, iterations)
+        if scratch is None:
+            return direct(kernel.search_binary)(self.data, work, memo, *rest)
+        return direct(kernel.search)(self.data, work, scratch, memo, sets, *rest)
 
     def _finish(self) -> None:
         """Run the kernel until it is done or a limit is reached, which ends all later searches at once, too."""
         if self.status is None:
-            self.status = drive(self, self.clock, first=16 + _FIRST // self.data.rows.size)
+            first, most = 16 + _FIRST // self.data.rows.size, self.clock.budget.threads
+            self._is_done, self.root.state[HURRY] = False, 0
+            self.status = self._team.run(self, self.clock, first=first, most=most, alone=self._is_short)
+            self.share(1)
         if self.status is not None:
+            self.root.state[HURRY] = 0
             self._call(kernel.CLOSE)
+
+    def _is_short(self) -> bool:
+        """Return whether the search is too short yet for other threads."""
+        return time_alone(self.clock, self._begun) > 0
 
     def find_trees(
         self, depth: int, lookahead: int, mode: int, own: bool = False, low: int = 0, high: int | None = None
@@ -158,7 +239,8 @@ def _restrict(task: Task, options: SimpleNamespace, data: ThresholdColumns, seed
             columns = thresholds.of_a_rashomon_set(task, data, seed)
         else:
             rules = rules_of(task, SimpleNamespace(**vars(options) | {"max_ways": 2, "generator": "all"}), 1)
-            columns = thresholds.near_optimal(len(data.rows), Search(data, rules, task.clock).stump)
+            alone = task.clock.until(task.clock.budget.seconds)  # on one thread: many searches of one node each
+            columns = thresholds.near_optimal(len(data.rows), Search(data, rules, alone).stump)
         chosen = data.feature[columns], data.threshold[columns]
         data = columns_of(task.problem, *chosen, counts_rows=data.planes > data.classes)
     return data._replace(wrong=thresholds.Reference(data, seed).wrong()) if options.reference else data
@@ -184,7 +266,7 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     if lickety:
         search.find_trees(depth, lookahead, tables.LICKETY, own)  # a better incumbent than less lookahead gives
     else:
-        deepens = options.deepening and not (search.rules.complete and lookahead == depth and search.sets is not None)
+        deepens = options.deepening and not (search.rules.complete and lookahead == depth and search.machines[0].sets)
         search.find_trees(depth, lookahead, tables.DEEPEN if deepens else tables.READ)
     clock.searched()
     plans = search.plans()[::-1]

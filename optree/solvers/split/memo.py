@@ -5,12 +5,16 @@ entry has the number of its rows, the entry of its parent node, and the two colu
 look-up compares the numbers, and tests for each entry of this chain whether the wanted rows lie between its columns. So
 keys are exact. With half the lookahead the searches of ``benchmarks/licketysplit_authors.py`` take 1.05 times the
 seconds of keys that are a hash alone (1.09 if the rows are rebuilt and compared); with one level they take the same.
+
+Threads share a memo. Two threads may add a node at the same time; then a look-up finds the first of both entries, whose
+bounds hold. A bound is one number, so that a look-up reads a whole one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from optree.solvers.kernels.atomics import add
 from optree.solvers.kernels.bitset import count_bits, hash_words
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
@@ -91,12 +95,11 @@ def find(data, rules, memo, node, rows, closed, key):
 @inner_function
 def insert(memo, node, key):
     """Add an entry for a node that has none, with the widest interval; return its number."""
-    hashed, number = node["hash"] ^ (key * _SPREAD), memo.used[0]
-    occupy(memo.slots, hashed, hashed, number)
-    memo.used[0] = number + 1
+    hashed, number = node["hash"] ^ (key * _SPREAD), add(memo.used, 0, 1)
     entry = memo.entry[number]
     entry["hash"], entry["key"], entry["lower"], entry["upper"] = hashed, key, 0, INFINITE
     entry["parent"], entry["low"], entry["high"] = node["parent"], node["low"], node["high"]
     entry["count"] = node["count"]
     entry["recursive"], memo.split[number, 0] = 0, 1
+    occupy(memo.slots, hashed, hashed, number)  # last: another thread may find the entry now
     return number

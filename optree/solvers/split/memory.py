@@ -10,6 +10,7 @@ from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.simd import WIDTH
 from optree.solvers.kernels.similar_sets import Sets, new_sets, sets_for
 from optree.solvers.split import state as tables
+from optree.solvers.split.shared_root import THREADS
 from optree.solvers.split.threshold_columns import ThresholdColumns
 
 
@@ -100,8 +101,21 @@ def new_memo(data: ThresholdColumns, rules: tables.Rules, entries: int | None = 
         split=np.zeros((entries, rules.ways), np.int32),
         slots=row_set_table.new_slots(entries),
         used=np.zeros(1, np.int64),
+        lock=np.zeros(8 * tables.LOCKS, np.int64),
         closed=np.zeros(len(data.first) - 1, np.uint8),
     )
+
+
+def new_root(data: ThresholdColumns) -> tables.Root:
+    """Return the root that threads share, of a search on one thread."""
+    root = tables.Root(
+        state=np.zeros(8, np.int64),
+        rows=np.zeros(data.rows.shape[1], np.uint64),
+        closed=np.zeros(len(data.first) - 1, np.uint8),
+        frame=np.zeros(1, tables.FRAME),
+    )
+    root.state[THREADS] = 1
+    return root
 
 
 def new_similar(data: ThresholdColumns, rules: tables.Rules) -> Sets | None:

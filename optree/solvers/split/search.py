@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.solvers.kernels.atomics import acquire, release
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.row_set_table import has_room
@@ -55,18 +56,32 @@ from optree.solvers.kernels.similar_sets import remember
 from optree.solvers.split.children import BELOW, LATER, advance, has_own_value, is_exact
 from optree.solvers.split.memo import find, hash_node, insert, key_of
 from optree.solvers.split.nodes import follow, open_node, take_if_better
-from optree.solvers.split.state import CHOOSING
+from optree.solvers.split.shared_root import (
+    BEST,
+    COST,
+    HURRY,
+    NUMBER,
+    THREADS,
+    close_root,
+    exchange,
+    is_over,
+    open_root,
+    take_from_the_end,
+)
+from optree.solvers.split.state import CHOOSING, LOCKS
 
 
 @inner_function
 def _record(work, memo, v, at, lower):
     """Record the lower bound and the incumbent of level ``v`` in an entry of the memo."""
-    frame, entry = work.frame[v], memo.entry[at]
+    frame, entry, lock = work.frame[v], memo.entry[at], 8 * (at & (LOCKS - 1))
+    acquire(memo.lock, lock)
     if frame["upper"] < entry["upper"]:
         entry["upper"], memo.split[at, 0] = frame["upper"], frame["children"]
         for i in range(frame["children"] - 1):
             memo.split[at, 1 + i] = work.split[v, i]
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
+    release(memo.lock, lock)
 
 
 @inner_function
@@ -88,7 +103,7 @@ def _record_own(data, work, memo, rules, v):
 
 
 @inner_function
-def _end_node(data, work, memo, sets, rules, v):
+def _end_node(data, work, memo, sets, rules, root, v):
     """Record the bounds of level ``v`` in the memo and in the candidate above."""
     apart()
     frame = work.frame[v]
@@ -96,6 +111,7 @@ def _end_node(data, work, memo, sets, rules, v):
     _record(work, memo, v, at, max(frame["lower"], min(frame["upper"], frame["split_bound"])))
     if v == 0:
         work.state[0]["found"] = at
+        close_root(root)
         return
     child, entry = work.child[v - 1, work.frame[v - 1]["child"]], memo.entry[at]
     if sets is not None and is_exact(rules, frame) and entry["lower"] > 2 * rules.penalty:
@@ -109,9 +125,11 @@ def _end_node(data, work, memo, sets, rules, v):
 
 
 @inner_function
-def _cut_short(work, v):
+def _cut_short(work, root, v):
     """End level ``v`` early: its lower bound covers the candidates that were not evaluated."""
-    frame = work.frame[v]
+    frame, best = work.frame[v], root.state[BEST]
+    if v == 0 and root.state[NUMBER] & 1 and best >= 0:  # the best tree of other threads
+        take_if_better(work, v, root.state[COST], work.columns[v, best], work.candidate[v, best]["children"])
     if frame["stage"] == CHOOSING:  # the value of a split that is not followed is no bound
         follow(work, v)
         frame["split_bound"], frame["own_lower"] = frame["lower"], 0
@@ -126,22 +144,27 @@ def _cut_short(work, v):
 
 @inner_function
 def _begin(data, work, memo, rules):
-    """Begin to search the node of level 0; return False if the memo has its value. Its entry, if any, is FOUND."""
+    """Begin to search the node of level 0; return False if no tree is below its budget. Its entry, if any, is FOUND.
+
+    A node whose value the memo has is searched, too: its split does not depend on the memo (``shared_root.py``).
+    """
     frame, state = work.frame[0], work.state[0]
     hash_node(data, rules, work.rows[0], work.closed[0], work.node[0])
     key = key_of(rules, frame, frame["lickety"], frame["must_split"])
     state["found"] = at = find(data, rules, memo, work.node[0], work.rows[0], work.closed[0], key)
-    if at >= 0 and memo.entry[at]["lower"] == memo.entry[at]["upper"]:
+    state["fresh"] = 0
+    if at >= 0 and memo.entry[at]["lower"] >= frame["budget"]:
         return False
     frame["opened"], frame["entry"], state["level"] = 0, at, 0
     return True
 
 
 @inner_function
-def search_node(data, work, scratch, memo, sets, rules, closing):
+def search_node(data, work, scratch, memo, sets, rules, root, closing):
     """Search the node of level 0 until ``pause_at`` iterations are done, one for each node counted; return a code.
 
-    A search begins with ``level`` -1 and ends with its entry of the memo as ``found``.
+    A search begins with ``level`` -1 and ends with its entry of the memo as ``found``. A thread that helps begins with
+    ``level`` 0, and ends when there is no candidate left for it.
 
     closing : whether to end early, with the incumbents of all levels.
     """
@@ -154,12 +177,17 @@ def search_node(data, work, scratch, memo, sets, rules, closing):
         frame = work.frame[v]
         if closing:
             if frame["opened"]:
-                _cut_short(work, v)
-                _end_node(data, work, memo, sets, rules, v)
+                _cut_short(work, root, v)
+                _end_node(data, work, memo, sets, rules, root, v)
             state["level"] = v - 1
             continue
+        if state["helps"] and is_over(work, root):
+            state["level"] = -1
+            return COMPLETE
+        if root.state[HURRY]:
+            return PAUSED
         # Room for two entries of each level, and for the entries that the subtree stack adds without a search.
-        if not has_room(memo.slots, memo.entry, memo.used[0], 3 * len(work.frame)):
+        if not has_room(memo.slots, memo.entry, memo.used[0], 3 * len(work.frame) * root.state[THREADS]):
             return NO_ROOM
         if not frame["opened"]:
             if state["iterations"] >= state["pause_at"]:
@@ -169,13 +197,25 @@ def search_node(data, work, scratch, memo, sets, rules, closing):
                 key = key_of(rules, frame, frame["lickety"], frame["must_split"])
                 frame["entry"] = insert(memo, work.node[v], key)
             open_node(data, work, scratch, rules, v)
+            if v == 0 and not state["helps"]:
+                open_root(work, root)
+            elif v == 0 and not take_from_the_end(work, root):
+                state["level"] = -1
             continue
+        if v == 0:
+            exchange(work, root)
         following = advance(data, work, memo, sets, rules, v)
         if following == LATER:
             return PAUSED
         if following == BELOW:
             state["level"] = v + 1
             continue
-        _end_node(data, work, memo, sets, rules, v)
+        if v == 0 and state["helps"]:
+            exchange(work, root)
+            if not take_from_the_end(work, root):
+                state["level"] = -1
+            continue
+        _end_node(data, work, memo, sets, rules, root, v)
         state["level"] = v - 1
+    state["fresh"] = not closing
     return COMPLETE

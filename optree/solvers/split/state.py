@@ -59,6 +59,9 @@ STATE = np.dtype(
         ("subtree", np.int64),  # top of the subtree stack, -1 for none
         ("planned", np.int64),  # nodes in `Trees.plan`
         ("lower", np.int64),  # lower bound of the value of the tree's root
+        ("fresh", np.int64),  # 1: level 0 has the result of the last search, 0: only the memo has it
+        ("helps", np.int64),  # 1: the thread evaluates candidates of the first thread's root
+        ("root", np.int64),  # the number of the last root at which the thread helped
     ]
 )
 NODE = np.dtype(_whole("hash", "count", "parent", "low", "high"))  # key of a set of rows, see `memo.py`
@@ -134,6 +137,7 @@ ENTRY = np.dtype(  # as small as possible, because a look-up waits for memory
     ]
 )
 MOST_WAYS = 2**15 - 1
+LOCKS = 64  # a power of two
 
 
 class Memo(NamedTuple):
@@ -143,7 +147,17 @@ class Memo(NamedTuple):
     split: np.ndarray  # int32[..., ways], children (1 for a leaf) and columns of the split that attains ``upper``
     slots: np.ndarray  # int64[a power of two]
     used: np.ndarray  # int64[1], number of entries
-    closed: np.ndarray  # uint8[features], scratch: the features that its path closes
+    lock: np.ndarray  # int64[LOCKS * 8], each eighth is held by a thread that writes to an entry
+    closed: np.ndarray  # uint8[features], scratch of one thread: the features that its path closes
+
+
+class Root(NamedTuple):
+    """The node of level 0 that threads share, see ``shared_root.py``."""
+
+    state: np.ndarray  # int64[8]
+    rows: np.ndarray  # uint64[words], as the next an entry of Work
+    closed: np.ndarray  # uint8[features]
+    frame: np.ndarray  # FRAME[1]
 
 
 class Scratch(NamedTuple):

@@ -41,6 +41,19 @@ def take_entry(memo, trees, v, place, at):
 
 
 @inner_function
+def take_found(work, memo, trees, v, place):
+    """Return the cost of the tree that the last search found; copy its split to a place."""
+    cost = take_entry(memo, trees, v, place, work.state[0]["found"])
+    if not work.state[0]["fresh"]:
+        return cost
+    frame, split = work.frame[0], trees.split[v, place]
+    split[0] = frame["children"]
+    for i in range(frame["children"] - 1):
+        split[1 + i] = work.split[0, i]
+    return frame["upper"]
+
+
+@inner_function
 def push(data, work, rules, trees, v, place, child, mode, lookahead):
     """Push a child of a subtree's split onto the stack, or with a place of -1 the subtree's own rows."""
     apart()
@@ -135,10 +148,10 @@ def value_step(data, work, memo, rules, trees, v, closing):
         subtree["phase"] = SOLVED if lookahead >= subtree["levels_left"] - 1 else CHOSEN
         start_search(work, trees, v, lookahead, INFINITE, subtree["phase"] == CHOSEN)
     elif phase == SOLVED:  # only leaves and stumps are below the lookahead: the search was exact
-        subtree["cost"], subtree["recursive"] = take_entry(memo, trees, v, BEST, work.state[0]["found"]), 0
+        subtree["cost"], subtree["recursive"] = take_found(work, memo, trees, v, BEST), 0
         _record(work, memo, rules, trees, v)
     elif phase == CHOSEN:
-        subtree["split_cost"], subtree["recursive"] = take_entry(memo, trees, v, OTHER, work.state[0]["found"]), 0
+        subtree["split_cost"], subtree["recursive"] = take_found(work, memo, trees, v, OTHER), 0
         if closing:
             subtree["phase"] = GREEDY
             start_search(work, trees, v, 0, INFINITE, False)
@@ -148,7 +161,7 @@ def value_step(data, work, memo, rules, trees, v, closing):
     elif phase == GREEDY:
         subtree["cost"] = subtree["split_cost"]
         copy(trees.split[v, OTHER], trees.split[v, BEST])
-        _take_if_better(trees, v, take_entry(memo, trees, v, 0, work.state[0]["found"]), 0, 0)
+        _take_if_better(trees, v, take_found(work, memo, trees, v, 0), 0, 0)
         _record(work, memo, rules, trees, v)
     elif subtree["tie"] == subtree["ties"]:
         _take_if_better(trees, v, subtree["split_cost"], OTHER, 0)  # a limit may have ended the search of a child
