@@ -342,8 +342,10 @@ def split_searches(monkeypatch):
 @pytest.mark.parametrize("nodes", [1, 50])
 @pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])
 def test_the_tree_of_split_is_the_same(name, nodes, split_searches, monkeypatch):
+    """Threads join before the first node, or in the middle of a root."""
     next_slice = Pace.next
     monkeypatch.setattr(Pace, "next", lambda self, done: min(nodes, next_slice(self, done)))
+    monkeypatch.setattr(driver, "ALONE", 0.0003 if nodes == 1 else 0)
     solver, numbers = solvers.get(name), seeds(150, 3)
     for problem, objective, parameters in split_cases(name, numbers):
         one, *others = [
@@ -356,7 +358,7 @@ def test_the_tree_of_split_is_the_same(name, nodes, split_searches, monkeypatch)
         if one.status == "optimal":
             assert one.cost == solvers.get("optree").solve(problem, objective).cost
     helped = [search for search in split_searches if any(m.work.state["iterations"] for m in search.machines[1:])]
-    assert len(helped) > len(numbers) / 5 or not FULL
+    assert len(helped) > len(numbers) / 10 or not FULL
 
 
 @pytest.mark.parametrize("name", ["split", "licketymultisplit"])

@@ -64,6 +64,7 @@ from optree.solvers.split.shared_root import (
     THREADS,
     close_root,
     exchange,
+    has_all_candidates,
     is_over,
     open_root,
     take_from_the_end,
@@ -197,12 +198,11 @@ def search_node(data, work, scratch, memo, sets, rules, root, closing):
                 key = key_of(rules, frame, frame["lickety"], frame["must_split"])
                 frame["entry"] = insert(memo, work.node[v], key)
             open_node(data, work, scratch, rules, v)
-            if v == 0 and not state["helps"]:
-                open_root(work, root)
-            elif v == 0 and not take_from_the_end(work, root):
+            if v == 0 and state["helps"] and not (has_all_candidates(work, root) and take_from_the_end(work, root)):
                 state["level"] = -1
             continue
         if v == 0:
+            open_root(work, root)
             exchange(work, root)
         following = advance(data, work, memo, sets, rules, v)
         if following == LATER:

@@ -29,16 +29,17 @@ NUMBER, LOCK, END, FIRST, COST, BEST, THREADS, HURRY = range(8)
 
 @inner_function
 def open_root(work, root):
-    """Share the candidates of level 0 between threads, if there are several of both."""
+    """Share the rest of the candidates of level 0 between threads, if there are several of both."""
     apart()
     state, frame = root.state, work.frame[0]
-    if state[THREADS] == 1 or frame["stage"] != 0 or frame["candidates"] < 2:
+    few = state[THREADS] == 1 or frame["candidates"] < frame["next"] + 2
+    if few or state[NUMBER] & 1 or frame["stage"] != 0 or work.state[0]["helps"]:
         return
     copy(work.rows[0], root.rows)
     copy(work.closed[0], root.closed)
     root.frame[0] = frame
     acquire(state, LOCK)
-    state[END], state[FIRST], state[COST], state[BEST] = frame["candidates"], 0, frame["upper"], -1
+    state[END], state[FIRST], state[COST], state[BEST] = frame["candidates"], frame["next"], frame["upper"], -1
     add(state, NUMBER, 1)
     release(state, LOCK)
 
@@ -90,6 +91,12 @@ def exchange(work, root):
     frame["budget"] = min(frame["budget"], read(state, COST) + 1)
     if not helps:
         state[FIRST] = frame["next"]
+
+
+@inner_function
+def has_all_candidates(work, root):
+    """Return whether a thread beside the first has listed the same candidates: a bound may have come since."""
+    return work.frame[0]["candidates"] == root.frame[0]["candidates"]
 
 
 @inner_function
