@@ -87,14 +87,7 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.memo, self.trees, self.root = new_memo(data, rules), new_trees(data, rules), new_root(data)
-        self.machines = [
-            Machine(
-                new_work(data, rules, candidates),
-                new_scratch(data, rules),
-                new_similar(data, rules),
-                (self.memo.closed,),
-            )
-        ]
+        self.machines = [self._new_machine(new_work(data, rules, candidates), new_similar(data, rules))]
         self.status, self.long, self._is_done, self._begun = None, False, False, clock.seconds()
         self._team = Team(partial(self.root.state.__setitem__, HURRY))
 
@@ -114,9 +107,9 @@ class Search:
         After _LONG iterations, the same number on every machine, the rows that every tree misclassifies bound the rest.
         """
         if number:
-            before = self.iterations
-            code = self._call(iterations, number)
-            if code == PAUSED and self.iterations == before:
+            state = self.machines[number].work.state[0]
+            before, code = state["iterations"], self._call(iterations, number)
+            if code == PAUSED and state["iterations"] == before:
                 sleep(_PAUSE)  # without a root to share
             return code
         if not self.long:
@@ -158,10 +151,11 @@ class Search:
 
     def room(self, code: int, number: int = 0) -> Room:
         """Return room for more entries of the memo."""
+        size = len(self.memo.entry)
+        more = size * (3 if size < _SMALL else 1)
 
         def grow() -> Room:
-            size, used = len(self.memo.entry), int(self.memo.used[0])
-            more = size * (3 if size < _SMALL else 1)
+            used = int(self.memo.used[0])
             return row_set_table.grow(self.memo.slots, self.memo.entry, used, more, self._keep, self.memo.split)
 
         return self._team.shared_room(grow)
