@@ -41,8 +41,9 @@ CASES = (
     *("sparse/lymph/0.005", "sparse/soybean/0.005", "sparse/kr-vs-kp/0.002", "sparse/anneal/0.01"),
     *("sparse/audiology/0.005", "sparse/vote/0.002", "sparse/tic-tac-toe/0.0005", "sparse/hepatitis/0.01"),
     *("thresholds/bank/0.01", "thresholds/raisin/0.02", "thresholds/page/0.01", "thresholds/wilt/0.002"),
-    *("split/eeg/5:1", "split/magic/5:1", "split/bean/5:1", "split/raisin/5:2"),
-    *("licketysplit/eeg/5:1", "licketysplit/magic/5:1", "licketysplit/bean/5:1", "licketysplit/raisin/5:2"),
+    *("split/raisin/5:2", "split/bank/5:2", "split/fault/5:1", "split/bean/5:1", "split/eeg/5:1"),
+    *("split/magic/5:1", "split/avila/5:1"),
+    *("licketysplit/raisin/5:2", "licketysplit/bank/5:2", "licketysplit/fault/5:1", "licketysplit/avila/5:1"),
     *("rashomon/breast-cancer-boosted/0.0053:7", "rashomon/breast-cancer-boosted/0.0088:5"),
 )
 
@@ -133,7 +134,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60, help="limit of a search")
-    text = "kind/set/depth, sparse/set/penalty, thresholds/set/penalty, split/set/depth:levels or "
+    text = "kind/set/depth, sparse/set/penalty, thresholds/set/penalty, (lickety)split/set/depth:levels or "
     text += "rashomon/set/penalty:depth"
     parser.add_argument("--cases", nargs="*", default=CASES, help=text)
     options = parser.parse_args()
