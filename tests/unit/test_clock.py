@@ -238,7 +238,7 @@ def test_a_limit_that_ends_the_sorting_of_columns_leaves_trees_of_few_rows(time,
     monkeypatch.setattr(Clock, "check", slow_check)
     monkeypatch.setattr(sampled, "_ROWS", 100)
     kind, weights = optree.DPDTreeRegressor if regression else optree.DPDTreeClassifier, np.arange(len(X)) % 3 + 0.5
-    model = kind(time_limit=100, max_features=5, min_samples_leaf=3, penalty=penalty)
+    model = kind(time_limit=100, max_features=5, min_samples_leaf=3, penalty=penalty, random_state=0)
     with pytest.warns(ConvergenceWarning, match="ended by its time_limit; the trees are of few rows"):
         model.fit(X, LABELS, weights)
     assert len(sorted_columns) == 3 < X.shape[1]
