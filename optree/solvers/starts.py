@@ -101,7 +101,8 @@ def _stages(rows: Rows, objective: Objective, scale: Scale) -> list[list[Heurist
             yield "LicketySPLIT", best.tree, best.cost
         return_memory()
 
-    longer = [lickety, partial(carts, *task, candidates=AHEAD), partial(dpdts, *task, members=WIDE)]
+    ahead = [partial(carts, *task, names=[name], candidates=AHEAD) for name in CARTS]
+    longer = [lickety, *ahead, partial(dpdts, *task, members=WIDE)]
     return [[partial(carts, *task)], [partial(dpdts, *task, members=QUICK), *longer]]
 
 
@@ -115,20 +116,20 @@ def dpdts(
 
 
 def carts(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, candidates: int = 0
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, names: Iterable[str] = CARTS, candidates: int = 0
 ) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the name, the tree and the cost of each CART, see :func:`heuristics`.
+    """Yield the name, the tree and the cost of each of some CARTs, see :func:`heuristics`.
 
     candidates : the greatest number of splits of a node that look ahead, 0 for none. When the clock reaches a limit,
     the levels that are grown are the tree.
     """
-    for name, grown in _carts(rows, objective, scale, clock, candidates):
+    for name, grown in _carts(rows, objective, scale, clock, names, candidates):
         best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits, rows.charge)
         yield name, best.tree, best.cost
 
 
 def _carts(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, candidates: int
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, names: Iterable[str], candidates: int
 ) -> Iterator[tuple[str, list[Level]]]:
     """Yield the name and the levels of each CART, not yet pruned; see :func:`carts`."""
     depth = min(_DEPTH, len(rows.label) - 1, *([] if objective.max_depth is None else [objective.max_depth]))
@@ -136,11 +137,11 @@ def _carts(
         return
     per_leaf = objective.penalty == "leaf"
     another = scale.penalty / scale.error if per_leaf else 0.0
-    for name, by_entropy in CARTS.items():
+    for name in names:
         if clock.limit(0):
             return
         limits = objective.min_samples_leaf, scale.penalty // scale.error, another
-        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0), scale.error)
+        greedy = Greedy(rows, CARTS[name], *limits, lambda: clock.limit(0), scale.error)
         if candidates:
             most = max(2, min(candidates, _AHEAD_CELLS // rows.packed.size))
             yield name.replace("CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
@@ -203,7 +204,7 @@ def heuristic_lines(
     for option in _lickety(rows, objective, scale, clock, limit):
         errors = (option.cost - option.splits * scale.penalty) // scale.error
         yield errors, option.splits, lambda tree=option.tree: tree
-    for _, grown in chain(*(_carts(rows, objective, scale, clock, candidates) for candidates in (0, AHEAD))):
+    for _, grown in chain(*(_carts(rows, objective, scale, clock, CARTS, candidates) for candidates in (0, AHEAD))):
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)

@@ -125,20 +125,24 @@ class Crew:
             self._jobs.extend(jobs)
             self._turn.notify_all()
         for job in jobs:
-            with self._turn:
-                is_free = job in self._jobs
-                if is_free:
-                    self._jobs.remove(job)
-            if is_free and not self._may_stop:
-                job.run()
-            with self._turn:
-                while job.found is None and not self._may_stop:
-                    self._turn.wait(0.1)
+            while job.found is None and not self._may_stop:
+                self._help_with(job)
             if job.found is None:
                 break
             yield from job.found
         with self._turn:
             self._jobs.clear()
+
+    def _help_with(self, job: _Job) -> None:
+        """Run a heuristic if no thread runs it, else one that comes later; wait if none is left."""
+        with self._turn:
+            chosen = job if job in self._jobs else next(iter(self._jobs), None)
+            if chosen:
+                self._jobs.remove(chosen)
+            elif job.found is None:
+                self._turn.wait(0.1)
+        if chosen:
+            chosen.run()
 
     def _work(self, number: int) -> None:
         """Do the work of a thread."""
