@@ -70,8 +70,16 @@ def _type_of(arg: types.Type) -> types.Type:
     return types.unliteral(arg) if isinstance(arg, types.IntegerLiteral | types.BooleanLiteral) else arg
 
 
-class _InnerLibrary(JITCodeLibrary):
-    """The code of an inner function alone, left as it is until a kernel's library takes it in."""
+class _Library(JITCodeLibrary):
+    """The code of a function, left as it is until it is part of a kernel."""
+
+    def _optimize_functions(self, module):
+        """Leave the code as it is, which takes an eighth off a compilation: the kernel's passes see it again."""
+        module.data_layout = self._codegen._data_layout
+
+
+class _InnerLibrary(_Library):
+    """The code of an inner function alone."""
 
     def finalize(self):
         """Keep the code as it is: the functions that it calls are linked to kernels only."""
@@ -82,7 +90,7 @@ class _InnerLibrary(JITCodeLibrary):
         self._shared_module, self._finalized = self._final_module, True
 
 
-class _KernelLibrary(JITCodeLibrary):
+class _KernelLibrary(_Library):
     """The code of a kernel, with each inner function that it calls, directly or not, linked once."""
 
     def finalize(self):
@@ -95,6 +103,11 @@ class _KernelLibrary(JITCodeLibrary):
             _collect(library, found)
         self._linking_libraries = list(found)[::-1]
         super().finalize()
+
+    def _optimize_final_module(self):
+        """Run LLVM once. numba runs it before, too, for functions that count references."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
 def _collect(library: JITCodeLibrary, found: dict[JITCodeLibrary, None]) -> None:

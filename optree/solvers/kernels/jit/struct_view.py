@@ -22,16 +22,17 @@ class Borrowed(types.Type):
     """The type of a view of a NamedTuple of type ``kind``."""
 
     def __init__(self, kind):
-        self.kind = kind
+        # numba hashes a key a thousand times. A text remembers its hash; the type of a NamedTuple does not.
+        self.kind, self._key = kind, (kind.instance_class, str(kind))
         # The name is part of every symbol: short, and another one for other types of fields. Otherwise kernels of
         # different types, compiled by different processes, would call each other's functions once loaded together.
-        digest = crc32(str(kind).encode())
+        digest = crc32(self._key[1].encode())
         super().__init__(name=f"Borrowed({kind.instance_class.__name__}.{digest:08x})")
 
     @property
     def key(self):
-        """Return the type of the NamedTuple."""
-        return self.kind
+        """Return the class of the NamedTuple and the text of its type."""
+        return self._key
 
 
 register_model(Borrowed)(models.OpaqueModel)
