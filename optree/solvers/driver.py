@@ -26,7 +26,7 @@ import numpy as np
 from optree.budget import Clock, Pace, Stopped
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 
-ALONE = 0.1  # seconds of a search on one thread, before other threads join: their start and their memory take time
+ALONE = 0.05  # seconds of a search on one thread, before other threads join: their start and their memory take time
 
 if TYPE_CHECKING:
     from optree.solvers.base import Task
