@@ -13,6 +13,7 @@ from optree.solvers.split.threshold_columns import write_interval
 @inner_function
 def copy(source, target):
     """Overwrite an array with another of its length."""
+    apart()
     for i in range(len(source)):
         target[i] = source[i]
 

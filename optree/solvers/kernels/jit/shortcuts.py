@@ -5,7 +5,8 @@ out each LLVM type in a module of its own, and computes the lives of all variabl
 remembered, and results that nobody reads are not computed.
 
 numba copies an array's struct to the stack before each access. An access to an element took fifty instructions, which
-LLVM folds to three. Here fields are taken from the struct's value, and known values are not read back.
+LLVM folds to three. Here fields are taken from the struct's value, and known values are not read back. numba copies a
+record as an array of bytes, one by one. Here it is one copy of memory.
 
 The shortcuts hold while a function of this project is compiled, under numba's lock. Other users of numba see none.
 """
@@ -193,6 +194,18 @@ def _value_class(struct: type) -> type:
     return Value
 
 
+def _copy_records(pack: Callable) -> Callable:
+    """Return the method that writes a value to an array, which copies a record as a whole."""
+
+    def pack_value(context, builder, kind, value, place, align=None):
+        if isinstance(kind, types.Record):
+            cgutils.raw_memcpy(builder, place, value, context.get_constant(types.intp, kind.size), 1)
+        else:
+            pack(context, builder, kind, value, place, align)
+
+    return pack_value
+
+
 def _known_registries_only(_: Callable) -> Callable:
     """Return the method that reads the registries again, without imports: they are loaded before the first function."""
 
@@ -211,6 +224,7 @@ _METHODS = (
     (NRTContext, "get_meminfos", _owned_only),
     (Lower, "delvar", _keep_unowned),
     (postproc.PostProcessor, "run", _without_entry_variables),
+    (CPUContext, "pack_value", _copy_records),
     (CPUContext, "load_additional_registries", _known_registries_only),
     (TypingContext, "load_additional_registries", _known_registries_only),
     (ir.IRBuilder, "extract_value", _fold_extraction),
