@@ -25,15 +25,16 @@ __all__ = ["apart", "borrow", "direct", "inner_function", "kernel"]
 PLAIN = bool(config.DISABLE_JIT) or os.environ.get("OPTREE_PLAIN_NJIT") == "1"
 
 if PLAIN:
-    _INNER = _KERNEL = {"nogil": True}
+    _INNER = _KERNEL = _THOROUGH = {"nogil": True}
 else:
     from optree.solvers.kernels.jit.direct_call import direct
-    from optree.solvers.kernels.jit.inner_functions import InnerCompiler, KernelCompiler, for_types
+    from optree.solvers.kernels.jit.inner_functions import InnerCompiler, KernelCompiler, ThoroughCompiler, for_types
     from optree.solvers.kernels.jit.struct_view import apart, borrow
 
     # Nothing is compiled for calls from Python.
     _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
     _KERNEL = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+    _THOROUGH = _KERNEL | {"pipeline_class": ThoroughCompiler}
 
 
 KERNELS: list[Dispatcher] = []  # of all modules that are imported
@@ -58,17 +59,24 @@ for _kind in (_COMPILE, _LOCK):
     register(_kind, _Events())
 
 
-def kernel(function: Callable) -> Callable:
-    """Compile a function that Python calls, at its first call, and keep the machine code on disk."""
-    if config.DISABLE_JIT:
-        return function
-    kind = "plain" if PLAIN else "kernels"
-    made = njit(**_KERNEL)(function)
-    if folders := disk_cache.folders(function.__module__, function.__code__.co_filename, kind):
-        made._cache = disk_cache.KernelCache(function, folders)
-        made.compile = _with_lock(made)
-    KERNELS.append(made)
-    return made
+def kernel(function: Callable | None = None, *, thorough: bool = False) -> Callable:
+    """Compile a function that Python calls, at its first call, and keep the machine code on disk.
+
+    thorough : whether LLVM optimises each inner function by itself, too, which takes longer.
+    """
+
+    def compiled(function: Callable) -> Callable:
+        if config.DISABLE_JIT:
+            return function
+        kind = "plain" if PLAIN else "kernels"
+        made = njit(**_THOROUGH if thorough else _KERNEL)(function)
+        if folders := disk_cache.folders(function.__module__, function.__code__.co_filename, kind):
+            made._cache = disk_cache.KernelCache(function, folders)
+            made.compile = _with_lock(made)
+        KERNELS.append(made)
+        return made
+
+    return compiled if function is None else compiled(function)
 
 
 def _with_lock(made: Dispatcher) -> Callable:

@@ -74,7 +74,7 @@ class _Library(JITCodeLibrary):
     """The code of a function, left as it is until it is part of a kernel."""
 
     def _optimize_functions(self, module):
-        """Leave the code as it is, which takes an eighth off a compilation: the kernel's passes see it again."""
+        """Leave the code as it is, which takes a tenth or more off a compilation: the kernel's passes see it again."""
         module.data_layout = self._codegen._data_layout
 
 
@@ -110,10 +110,23 @@ class _KernelLibrary(_Library):
         passes.run(self._final_module, builder)
 
 
+class _ThoroughLibrary(_KernelLibrary):
+    """The code of a kernel whose inner functions LLVM optimises one by one, too."""
+
+    def finalize(self):
+        """Optimise the inner functions, link them, and compile."""
+        found: dict[JITCodeLibrary, None] = {}
+        _collect(self, found)
+        for library in found:
+            if isinstance(library, _Library):
+                JITCodeLibrary._optimize_functions(library, library._final_module)
+        super().finalize()
+
+
 def _collect(library: JITCodeLibrary, found: dict[JITCodeLibrary, None]) -> None:
     """Add a library to ``found``, after the libraries that it needs; all others have these inside."""
     if library not in found:
-        for needed in library._linking_libraries if isinstance(library, _InnerLibrary) else ():
+        for needed in library._linking_libraries if isinstance(library, _Library) else ():
             _collect(needed, found)
         found[library] = None
 
@@ -133,6 +146,11 @@ class _Lowering(NativeLowering):
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(_Lowering):
     _name, library = "kernel_lowering", _KernelLibrary
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ThoroughLowering(_Lowering):
+    _name, library = "thorough_lowering", _ThoroughLibrary
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -169,6 +187,12 @@ class KernelCompiler(CompilerBase):
         ]
         passes.finalize()
         return [passes]
+
+
+class ThoroughCompiler(KernelCompiler):
+    """The compiler of kernels whose inner functions are optimised one by one, too."""
+
+    lowering = _ThoroughLowering
 
 
 class InnerCompiler(KernelCompiler):
