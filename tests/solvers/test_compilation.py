@@ -265,3 +265,42 @@ def test_a_view_of_a_tuple_within_a_tuple_is_refused(package):
     code = "import numpy as np\nfrom optree.solvers.toy.nested import Inner, Outer, first\ntry:\n"
     code += "    first(Outer(Inner(np.zeros(1))))\nexcept Exception as error:\n    print(error)"
     assert "borrow: field 'inner' is a tuple" in run(code, package)
+
+
+RECORDS = """
+from optree.solvers.kernels.jit import inner_function, kernel
+
+@inner_function
+def copy(records, other):
+    records[1] = records[2]
+    other[0] = records[0]
+
+@kernel
+def plain(records, other):
+    copy(records, other)
+
+@kernel(thorough=True)
+def thorough(records, other):
+    copy(records, other)
+"""
+
+
+@compiled_only
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_records_are_copied_as_a_whole_by_both_kinds_of_kernels(package, plain):
+    (package / "optree" / "solvers" / "toy" / "records.py").write_text(RECORDS)
+    code = """
+import numpy as np
+from optree.solvers.toy.records import plain, thorough
+kind = np.dtype([("a", np.int8), ("b", np.float64), ("c", np.int32, (3,))])
+for kernel in (plain, thorough):
+    records, other = np.arange(4 * kind.itemsize, dtype=np.uint8).view(kind), np.zeros(2, kind)
+    before = records.copy()
+    kernel(records, other)
+    same = [records[[0, 2, 3]].tobytes() == before[[0, 2, 3]].tobytes(), records[1].tobytes() == before[2].tobytes()]
+    print(all(same), other[0].tobytes() == before[0].tobytes(), other[1].tobytes() == bytes(kind.itemsize))
+    print("llvm.memcpy" in next(iter(kernel.inspect_llvm().values())))
+"""
+    told = run(code, package, OPTREE_PLAIN_NJIT=plain).split()
+    assert told[:3] + told[4:7] == ["True"] * 6
+    assert plain == "1" or [told[3], told[7]] == ["True"] * 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -492,3 +493,40 @@ def test_other_threads_begin_after_a_delay_unless_the_first_is_done():
     assert seen == [0]
     driver.together(lambda number: work(number) if number else others.wait(10), 2, lambda: None, 0.001)
     assert seen == [0, 1]
+
+
+def test_a_thread_that_waits_for_a_heuristic_runs_another():
+    root = SimpleNamespace(status=None, end=0, take=lambda machine: None)
+    work, seen = crew.Crew(root, 0, False), []
+    jobs = [crew._Job(lambda name=name: [seen.append(name) or name]) for name in "abc"]
+    work._jobs.extend(jobs[1:])  # another thread runs the first
+    work._help_with(jobs[0])
+    assert (seen, jobs[0].found, list(work._jobs)) == (["b"], None, [jobs[2]])
+    work._jobs.appendleft(jobs[0])
+    work._help_with(jobs[2])  # no thread runs it: it precedes the others
+    assert seen == ["b", "c"]
+
+
+def test_heuristics_that_threads_share_come_in_their_order():
+    root, begun = SimpleNamespace(status=None, end=0, take=lambda machine: None), threading.Event()
+    work = crew.Crew(root, 0, False)
+
+    def first():
+        assert begun.wait(30)  # while another thread runs the last heuristic
+        yield "first"
+
+    def last():
+        begun.set()
+        yield "last"
+
+    def help_out():
+        while not begun.is_set():
+            with work._turn:
+                job = work._jobs.pop() if work._jobs else None
+            if job:
+                job.run()
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(help_out)
+        assert list(work.in_order([first, last])) == ["first", "last"]
+        other.result()
