@@ -139,7 +139,7 @@ def close(data, cache, archive, stack, d, options):
     finish(stack, errors if solved else INFINITE, lower, call["column"], call["child0_splits"])
 
 
-@kernel(thorough=True)  # DL8.5 takes .7 to .8 of the time
+@kernel(thorough=True)  # the search of DL8.5 takes .83 (anneal) and .69 (yeast) of the seconds without it
 def search(data, cache, archive, counters, stack, options, calls):
     """Search for some more calls; return COMPLETE when the call of depth 0 is answered, PAUSED or NO_ROOM."""
     data, cache, archive = borrow(data), borrow(cache), borrow(archive)
