@@ -41,6 +41,7 @@ from optree.solvers.kernels.similar_sets import for_thread, new_sets, remember, 
 from optree.solvers.murtree.fast import search as depth_limited
 from optree.solvers.split import family
 from optree.solvers.split.memory import new_memo
+from optree.solvers.split.shared_root import THREADS
 
 MURTREE, ALL_THRESHOLDS, SPARSE, ENGINE, SPLIT = (
     solvers.get(name) for name in ("murtree", "allthresholds", "sparsethresholds", "optree", "split")
@@ -330,8 +331,23 @@ def split_cases(name, numbers):
 
 @pytest.fixture
 def split_searches(monkeypatch):
-    """Have threads join the searches of SPLIT at once, with a full memo; return these searches."""
-    found, share = set(), family.Search.share
+    """Have threads join the searches of SPLIT at once, with a full memo; return these searches.
+
+    Between two slices of the first thread another thread has a slice, whatever else the machine does. The first thread
+    waits for a moment only, because the other thread may have ended, or may wait for room in the memo.
+    """
+    found, share, step, has_helped = set(), family.Search.share, family.Search.step, threading.Event()
+
+    def step_in_turns(self, iterations, number=0):
+        if number == 0 and self.root.state[THREADS] > 1:
+            has_helped.clear()
+            has_helped.wait(0.01)
+        code = step(self, iterations, number)
+        if number:
+            has_helped.set()
+        return code
+
+    monkeypatch.setattr(family.Search, "step", step_in_turns)
     monkeypatch.setattr(driver, "ALONE", 0)
     monkeypatch.setattr(family.Search, "share", lambda self, threads: found.add(self) or share(self, threads))
     monkeypatch.setattr(family, "new_memo", lambda data, rules: new_memo(data, rules, 8))
@@ -359,7 +375,7 @@ def test_the_tree_of_split_is_the_same(name, nodes, split_searches, monkeypatch)
         if one.status == "optimal":
             assert one.cost == solvers.get("optree").solve(problem, objective).cost
     helped = [search for search in split_searches if any(m.work.state["iterations"] for m in search.machines[1:])]
-    assert len(helped) > len(numbers) / 10 or not FULL
+    assert len(helped) > len(numbers) / 2 or not FULL
 
 
 @pytest.mark.parametrize("name", ["split", "licketymultisplit"])
