@@ -6,6 +6,8 @@ Many solvers and neighbouring lambdas return the same tree. The text above a pic
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
 
@@ -22,6 +24,8 @@ from optree.words import count, size_text
 MAX_PICTURES = 1000  # Of a page; about four megabytes.
 MAX_SPLITS = 20  # A larger tree without a proof is drawn only if no smaller one exists.
 _GROUP = ["dataset", "encoding", "algorithm"]
+_TREE = ["tree", "number", "splits", "leaves", "depth"]
+_FACTS = [*PROBLEM, *_TREE, "status", "algorithm", "objective", "errors_train", "rows_train"]
 
 
 def picture_numbers(runs: pd.DataFrame) -> pd.Series:
@@ -68,8 +72,10 @@ def page(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -
 
 def fragment(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -> str:
     """Return the trees of a dataset as a part of a page with :data:`STYLE`, :func:`svg.style` and :data:`FILTER`."""
-    own = runs.assign(number=picture_numbers(runs)).query("dataset == @dataset")
-    cards = [_card(int(number), same) for number, same in own.groupby("number")]
+    own = runs.assign(number=picture_numbers(runs)).loc[runs["dataset"].eq(dataset), _FACTS]
+    own["problem"] = own.groupby(PROBLEM, dropna=False, sort=False).ngroup()
+    drawn = own[own["number"].notna()].sort_values("number", kind="stable").to_dict("records")
+    cards = [_card(int(number), same) for number, same in _by(drawn, "number")]
     proven = own["status"].eq(CERTIFIED)
     introduction = _introduction(own, proven)
     if models is not None and (fitted := _model_cards(models, dataset, int(own["number"].max() if len(cards) else 0))):
@@ -104,13 +110,21 @@ def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
     return text
 
 
-def _card(number: int, runs: pd.DataFrame) -> str:
+def _by(runs: list[dict], key: str) -> Iterable[tuple[int, list[dict]]]:
+    """Return the values of a key in the order of their first runs, each with its runs."""
+    found = defaultdict(list)
+    for run in runs:
+        found[run[key]].append(run)
+    return found.items()
+
+
+def _card(number: int, runs: list[dict]) -> str:
     """Return the card of a tree: its size, the problems that it solves, the algorithms that prove it, its picture."""
-    one = runs.iloc[0]
+    one = runs[0]
     size = size_text(one["splits"], one["leaves"], one["depth"])
     rows = f"{one['errors_train']:,} of {one['rows_train']:,} rows wrong"
-    rows += "" if runs["status"].eq(CERTIFIED).any() else "; not proven"
-    lines = [_problem_line(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
+    rows += "" if any(run["status"] == CERTIFIED for run in runs) else "; not proven"
+    lines = [_problem_line(same) for _, same in _by(runs, "problem")]
     return _article(number, f"{size}; {rows}", lines, Tree.from_dict(one["tree"]))
 
 
@@ -138,9 +152,9 @@ def _model_cards(models: pd.DataFrame, dataset: str, last: int) -> list[str]:
     return cards[: max(0, MAX_PICTURES - last)]
 
 
-def _problem_line(runs: pd.DataFrame) -> str:
+def _problem_line(runs: list[dict]) -> str:
     """Return a line on a problem: its settings, and the algorithms that returned the tree, proofs first."""
-    one = runs.iloc[0]
+    one = runs[0]
     text = f"{one['encoding']}, lambda {one['regularization']} per {one['penalty']}"
     if one["feature_costs"]:
         text += f", feature costs {one['feature_costs']}"
@@ -151,12 +165,10 @@ def _problem_line(runs: pd.DataFrame) -> str:
             text += f", {constraint.noun} {constraint.bound} {one[name]}"
     text += f", {split}" if (split := fold_name(one["split"])) else ""
     text = f"{escape(text)}: objective {one['objective']:.5f}"
-    others = runs[runs["status"].ne(CERTIFIED)]
-    proven = list(dict.fromkeys(runs.loc[runs["status"].eq(CERTIFIED), "algorithm"]))
+    proven = dict.fromkeys(run["algorithm"] for run in runs if run["status"] == CERTIFIED)
     algorithms = [f"proven by <b>{escape(', '.join(proven))}</b>"] if proven else []
-    algorithms += [
-        f"{escape(name)} ({escape(status)})" for name, status in zip(others["algorithm"], others["status"], strict=True)
-    ]
+    others = (run for run in runs if run["status"] != CERTIFIED)
+    algorithms += [f"{escape(run['algorithm'])} ({escape(run['status'])})" for run in others]
     return f"{text}, {'; '.join(algorithms)}"
 
 

@@ -37,9 +37,11 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
     problem = runs.groupby(_PROBLEM, dropna=False).ngroup()
     trees = runs["cost"].notna() & ~runs["status"].isin(("wrong_certificate", "error"))
     least = runs["cost"].where(trees).groupby(problem).transform("min")
+    ordered = runs.loc[trees, ["cost", "depth", "algorithm", "objective"]].sort_values("cost", kind="stable")
+    same = ordered.groupby(problem)
     for index, claim in runs[(runs["cost_bound"] > least).fillna(False).astype(bool)].iterrows():
-        same = runs[problem.eq(problem[index]) & trees].sort_values("cost")
-        better = same[same["cost"] < claim["cost_bound"]]
+        better = same.get_group(problem[index])
+        better = better[better["cost"] < claim["cost_bound"]]
         if not pd.isna(claim["depth_limit"]):
             better = better[better["depth"] <= claim["depth_limit"]]
         if len(better):

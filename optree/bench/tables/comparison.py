@@ -57,10 +57,9 @@ def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
 
     Columns of the reference end in ``_reference``; columns of the other algorithm have their plain names.
     """
-    ran = runs[runs["status"].ne("skipped")]
-    left, right = ran[ran["algorithm"].eq(other)], ran[ran["algorithm"].eq(reference)]
-    facts = [*PROBLEM, *FACTS]
-    return left[facts].merge(right[facts], on=PROBLEM, suffixes=("", "_reference"))
+    ran, facts = runs["status"].ne("skipped"), [*PROBLEM, *FACTS]
+    left, right = (runs.loc[ran & runs["algorithm"].eq(name), facts] for name in (other, reference))
+    return left.merge(right, on=PROBLEM, suffixes=("", "_reference"))
 
 
 def by_algorithm(runs: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -125,16 +125,17 @@ def losses(shared: pd.DataFrame) -> Table:
 
 def optima(runs: pd.DataFrame) -> Table:
     """Return a row per problem: the best known objective, its tree's size, and the algorithms that prove it."""
-    known = runs[runs["objective"].notna()]
-    rows = []
-    for _, own in known.groupby([*PROBLEM, "data_sha256", "encoding_parameters"], dropna=False, sort=False):
+    problem, size = [*PROBLEM, "data_sha256", "encoding_parameters"], ["splits", "leaves", "depth"]
+    facts = ["objective", "status", "search_seconds", "algorithm", "errors_train", "rows_train", *size]
+    known, rows = runs.loc[runs["objective"].notna(), [*problem, *facts]], []
+    for _, own in known.groupby(problem, dropna=False, sort=False):
         best = own.loc[own["objective"].idxmax()]
         proven = own[own["status"].eq(CERTIFIED)].sort_values("search_seconds", kind="stable")
         rows.append(
             {
                 "problem": name_of(best),
                 "best objective": best["objective"],
-                **{name: best[name] for name in ("errors_train", "rows_train", "splits", "leaves", "depth")},
+                **{name: best[name] for name in ("errors_train", "rows_train", *size)},
                 "proven by": ", ".join(dict.fromkeys(proven["algorithm"])),
                 "first proof, seconds": proven["search_seconds"].min(),
                 "runs": len(own),

@@ -14,6 +14,7 @@ import pandas as pd
 
 from optree.bench.tables.comparison import (
     CERTIFIED,
+    PROBLEM,
     both_certify,
     by_algorithm,
     memory_and_iterations,
@@ -59,7 +60,8 @@ def by_dataset(ran: pd.DataFrame, quantity: str, names: list[str]) -> pd.DataFra
 
     The mean of ``score`` is geometric. The table is empty if the algorithms share no problem.
     """
-    wide = by_algorithm(ran[ran["algorithm"].isin(names)], quantity).reindex(columns=names).dropna()
+    own = ran.loc[ran["algorithm"].isin(names), [*PROBLEM, "algorithm", quantity]]
+    wide = by_algorithm(own, quantity).reindex(columns=names).dropna()
     if quantity == "score":
         return np.exp(np.log(wide.clip(lower=1e-6)).groupby(level="dataset").mean())
     return wide.groupby(level="dataset").mean()
@@ -85,11 +87,10 @@ def probability(p: float) -> str:
     return "" if pd.isna(p) else f", p = {p:.2g}"
 
 
-def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
-    """Return the comparison of two algorithms."""
+def _compare(runs: pd.DataFrame, ran: pd.DataFrame, exact: bool, one: str, other: str) -> dict:
+    """Return the comparison of two algorithms; ``exact``: whether both are exact."""
     shared = pairs(runs, other, one)
     both = both_certify(shared)
-    exact = ran.loc[ran["algorithm"].isin([one, other]), "exact"].astype(bool).all()
     scores = by_dataset(ran, "score", [one, other]) if exact else pd.DataFrame(columns=[one, other], dtype=float)
     return {
         "one": one,
@@ -108,7 +109,8 @@ def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dic
 def pairwise_comparisons(runs: pd.DataFrame) -> Table:
     """Return a row per pair of algorithms: wins, ratios of seconds and memory, and Wilcoxon's test."""
     ran = scored(runs)
-    rows = [_compare(runs, ran, *pair) for pair in combinations(sorted(set(ran["algorithm"])), 2)]
+    exact = ran["exact"].astype(bool).groupby(ran["algorithm"]).all()  # sorted by algorithm
+    rows = [_compare(runs, ran, exact[list(pair)].all(), *pair) for pair in combinations(exact.index, 2)]
     data = pd.DataFrame([row for row in rows if row["problems"]], columns=_COLUMNS)
     data["p_holm"] = holm(data["p"])
     shown = pd.DataFrame(
