@@ -333,8 +333,9 @@ def split_cases(name, numbers):
 def split_searches(monkeypatch):
     """Have threads join the searches of SPLIT at once, with a full memo; return these searches.
 
-    Between two slices of the first thread another thread has a slice, whatever else the machine does. The first thread
-    waits for a moment only, because the other thread may have ended, or may wait for room in the memo.
+    Before each slice the first thread waits up to .01 s for the end of another thread's slice. So a busy machine does
+    not end a search before other threads begin. The wait has an end, because the other thread may have ended, or may
+    wait for room in the memo, which it gets after the first thread's slice.
     """
     found, share, step, has_helped = set(), family.Search.share, family.Search.step, threading.Event()
 
